@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/schema/activity_vocabulary.h"
+#include "aasm/schema/fields.h"
+#include "aasm/schema/path_bytes.h"
+#include "aasm/schema/vocabulary.h"
+
+// Bodies of `decision.batch` and `observation.batch` (docs/spec/product.md section 3;
+// docs/spec/ledger-format.md rule 4.7).
+namespace aasm::schema {
+
+// What a decision is about. syscall: `name` ("ptrace" or "syscall_4095"), `number` and `arch`.
+// path: `path`. Others: `name`.
+struct EventObject {
+  ObjectType type = ObjectType::kNone;
+  std::string name;
+  std::optional<std::int64_t> number;
+  std::string arch;  // x86_64, x32, i386, aarch64; empty when it does not apply
+  std::optional<PathBytes> path;
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("type", self.type);
+    v.field("name", self.name);
+    v.field("number", self.number);
+    v.field("arch", self.arch);
+    v.field("path", self.path);
+  }
+  Result<void> check() const;
+  bool operator==(const EventObject&) const = default;
+};
+
+// One decision, or several identical ones. Identity for coalescing: everything but number, pid,
+// tid, parents, count and pids.
+struct Event {
+  std::int64_t number = 0;  // contiguous from 1 within a run, over both batch kinds
+  Domain domain = Domain::kSyscall;
+  std::string operation;  // "call"
+  EventObject object;
+  DecisionOutcome outcome = DecisionOutcome::kDenied;
+  std::int64_t os_errno = 0;
+  DecisionCause cause = DecisionCause::kPolicy;
+  std::string rule;  // rule id, or "self_protection.<name>", or "compat.<name>"
+  ReplyState reply = ReplyState::kAccepted;
+  Timing timing = Timing::kPre;
+  Synchrony synchrony = Synchrony::kSync;
+  std::string mechanism;  // "seccomp_user_notification"
+  std::int64_t pid = 0;   // thread group id of the first caller
+  std::int64_t tid = 0;
+  std::vector<std::int64_t> parents;  // nearest first, up to the launch helper
+  PathBytes executable;
+  std::int64_t count = 1;
+  std::int64_t pids = 1;       // distinct thread group ids among `count`
+  bool nested_filter = false;  // the caller installed a filter of its own: see ChannelTotals
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("number", self.number);
+    v.field("domain", self.domain);
+    v.field("operation", self.operation);
+    v.field("object", self.object);
+    v.field("outcome", self.outcome);
+    v.field("errno", self.os_errno);
+    v.field("cause", self.cause);
+    v.field("rule", self.rule);
+    v.field("reply", self.reply);
+    v.field("timing", self.timing);
+    v.field("synchrony", self.synchrony);
+    v.field("mechanism", self.mechanism);
+    v.field("pid", self.pid);
+    v.field("tid", self.tid);
+    v.field("parents", self.parents);
+    v.field("executable", self.executable);
+    v.field("count", self.count);
+    v.field("pids", self.pids);
+    v.field("nested_filter", self.nested_filter);
+  }
+  Result<void> check() const;
+};
+
+inline constexpr std::size_t kBatchMaxEvents = 512;
+
+struct EventBatch {
+  std::int64_t first = 1;  // number of the first event
+  std::vector<Event> events;
+  std::int64_t dropped = 0;  // events lost since the batch before
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("first", self.first);
+    v.field("events", self.events);
+    v.field("dropped", self.dropped);
+  }
+  Result<void> check() const;  // contiguous numbers from `first`, at most kBatchMaxEvents
+};
+
+struct DecisionBatch : EventBatch {};
+struct ObservationBatch : EventBatch {};
+
+}  // namespace aasm::schema

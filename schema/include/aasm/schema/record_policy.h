@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/schema/activity_vocabulary.h"
+#include "aasm/schema/digest.h"
+#include "aasm/schema/fields.h"
+#include "aasm/schema/path_bytes.h"
+#include "aasm/schema/plan_vocabulary.h"
+#include "aasm/schema/vocabulary.h"
+
+// Bodies of `policy.resolved` (docs/spec/product.md section 3; docs/spec/policy.md).
+namespace aasm::schema {
+
+// What a rule or requirement covers. `value` is a symlink-free absolute path for path_prefix, a
+// name for syscall and environment_name, a decimal number for descriptor, empty for whole.
+struct Selector {
+  SelectorType type = SelectorType::kWhole;
+  PathBytes value;
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("type", self.type);
+    v.field("value", self.value);
+  }
+  Result<void> check() const;
+  bool operator==(const Selector&) const = default;
+};
+
+// One line of policy after lowering. `id` names the place in the document: "syscalls.deny[0]".
+struct PolicyRule {
+  std::string id;
+  RuleEffect effect = RuleEffect::kAllow;
+  std::string operation;  // read, write, execute, call, inherit
+  Selector selector;
+  std::optional<std::int64_t> line;  // 1-based line in the document
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("id", self.id);
+    v.field("effect", self.effect);
+    v.field("operation", self.operation);
+    v.field("selector", self.selector);
+    v.field("line", self.line);
+  }
+  Result<void> check() const;
+};
+
+// One requirement on one domain. `default_rule` is the id a denial cites when no rule of the list
+// covers the object: the list itself ("syscalls.allow").
+struct Requirement {
+  Domain domain = Domain::kFilesystemRead;
+  Intent intent = Intent::kPreventBeforeEffect;
+  RequirementPosture posture = RequirementPosture::kRequired;
+  DescendantCoverage descendants = DescendantCoverage::kProcessTree;
+  EvidenceWish evidence = EvidenceWish::kSetup;
+  std::string default_rule;
+  std::vector<PolicyRule> rules;
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("domain", self.domain);
+    v.field("intent", self.intent);
+    v.field("posture", self.posture);
+    v.field("descendants", self.descendants);
+    v.field("evidence", self.evidence);
+    v.field("default_rule", self.default_rule);
+    v.field("rules", self.rules);
+  }
+  Result<void> check() const;
+  // True when `rule_id` is the default rule or the id of one of the rules.
+  bool names_rule(std::string_view rule_id) const;
+};
+
+// Something the policy says, or leaves unsaid, that no requirement carries.
+struct PolicyGap {
+  std::optional<Domain> domain;
+  std::string node;    // "capabilities.allow[2]", "network"
+  std::string reason;  // one sentence
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("domain", self.domain);
+    v.field("node", self.node);
+    v.field("reason", self.reason);
+  }
+};
+
+struct PolicyResolved {
+  PolicyState state = PolicyState::kUnconfigured;
+  std::string source_kind;          // option, environment, home, system, none
+  PathBytes source;                 // empty for none
+  std::optional<Sha256> document;   // SHA-256 of the document's bytes
+  std::optional<Sha256> blob;       // SHA-256(salt || data): the row that holds the bytes
+  std::string on_denial = "errno";  // errno or kill
+  std::vector<Requirement> requirements;
+  std::vector<PolicyGap> gaps;
+  std::vector<PolicyGap> unmapped;
+  std::string error;  // load_failed: what was wrong, with line and column
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("state", self.state);
+    v.field("source_kind", self.source_kind);
+    v.field("source", self.source);
+    v.field("document", self.document);
+    v.field("blob", self.blob);
+    v.field("on_denial", self.on_denial);
+    v.field("requirements", self.requirements);
+    v.field("gaps", self.gaps);
+    v.field("unmapped", self.unmapped);
+    v.field("error", self.error);
+  }
+  Result<void> check() const;
+  const Requirement* requirement_for(Domain domain) const;  // nullptr: not stated
+};
+
+}  // namespace aasm::schema

@@ -1,0 +1,7 @@
+PRAGMA application_id=0x4153414D; PRAGMA user_version=1;
+CREATE TABLE records(seq INTEGER PRIMARY KEY, prev BLOB NOT NULL UNIQUE CHECK(length(prev)=32),
+  leaf BLOB NOT NULL CHECK(length(leaf)=32), payload BLOB NOT NULL CHECK(length(payload)<=65000),
+  keyid BLOB NOT NULL CHECK(length(keyid)=32), sig BLOB NOT NULL CHECK(length(sig)=64)) STRICT;
+CREATE TABLE blobs(sha256 BLOB PRIMARY KEY CHECK(length(sha256)=32), salt BLOB, data BLOB) STRICT, WITHOUT ROWID;
+CREATE TABLE checkpoints(size INTEGER PRIMARY KEY, note BLOB NOT NULL, frontier BLOB NOT NULL) STRICT;
+CREATE TABLE anchors(size INTEGER NOT NULL, sink TEXT NOT NULL, receipt BLOB NOT NULL, PRIMARY KEY(size,sink)) STRICT, WITHOUT ROWID;

@@ -1,0 +1,52 @@
+#include "aasm/schema/record_activity.h"
+
+namespace aasm::schema {
+namespace {
+
+Error invalid(const char* what) {
+  return Error(ErrorCode::kMalformed, what);
+}
+
+}  // namespace
+
+Result<void> EventObject::check() const {
+  if ((type == ObjectType::kSyscall) != number.has_value()) {
+    return invalid("a system call, and nothing else, has a number");
+  }
+  if ((type == ObjectType::kPath) != path.has_value()) {
+    return invalid("a path object, and nothing else, has a path");
+  }
+  return {};
+}
+
+Result<void> Event::check() const {
+  if (number < 1 || count < 1 || pids < 1 || pids > count) {
+    return invalid("event counts that cannot be");
+  }
+  if (operation.empty() || mechanism.empty()) {
+    return invalid("an event names its operation and mechanism");
+  }
+  if (rule.empty() && cause != DecisionCause::kFault) {
+    return invalid("a decision cites a rule");
+  }
+  return {};
+}
+
+Result<void> EventBatch::check() const {
+  if (first < 1 || dropped < 0) {
+    return invalid("batch counts that cannot be");
+  }
+  if (events.size() > kBatchMaxEvents) {
+    return Error(ErrorCode::kResourceExhausted, "more than 512 events in one batch");
+  }
+  std::int64_t expected = first;
+  for (const Event& event : events) {
+    if (event.number != expected) {
+      return invalid("event numbers are not contiguous");
+    }
+    ++expected;
+  }
+  return {};
+}
+
+}  // namespace aasm::schema

@@ -1,0 +1,75 @@
+#include "aasm/schema/record_policy.h"
+
+#include <algorithm>
+
+namespace aasm::schema {
+namespace {
+
+Error invalid(const char* what) {
+  return Error(ErrorCode::kMalformed, what);
+}
+
+}  // namespace
+
+Result<void> Selector::check() const {
+  const bool whole = type == SelectorType::kWhole;
+  if (whole != value.empty()) {
+    return invalid("a selector has a value exactly when it is not the whole domain");
+  }
+  return {};
+}
+
+Result<void> PolicyRule::check() const {
+  if (id.empty() || operation.empty()) {
+    return invalid("a rule has an id and an operation");
+  }
+  if (line && *line < 1) {
+    return invalid("lines count from 1");
+  }
+  return {};
+}
+
+Result<void> Requirement::check() const {
+  if (default_rule.empty()) {
+    return invalid("a requirement has a default rule");
+  }
+  return {};
+}
+
+bool Requirement::names_rule(std::string_view rule_id) const {
+  return rule_id == default_rule || std::any_of(rules.begin(), rules.end(), [&](const auto& rule) {
+           return rule.id == rule_id;
+         });
+}
+
+Result<void> PolicyResolved::check() const {
+  for (auto at = requirements.begin(); at != requirements.end(); ++at) {
+    const auto same = [&](const Requirement& other) { return other.domain == at->domain; };
+    if (std::any_of(std::next(at), requirements.end(), same)) {
+      return invalid("two requirements on one domain");
+    }
+  }
+  if (on_denial != "errno" && on_denial != "kill") {
+    return invalid("on_denial is errno or kill");
+  }
+  const bool failed = state == PolicyState::kLoadFailed;
+  if (failed == error.empty()) {
+    return invalid("an error is stated exactly when loading failed");
+  }
+  const bool loaded = state == PolicyState::kEnforced || state == PolicyState::kPermissive;
+  if (loaded && !document) {
+    return invalid("a loaded policy has a document digest");
+  }
+  if (!loaded && !requirements.empty()) {
+    return invalid("requirements without a loaded policy");
+  }
+  return {};
+}
+
+const Requirement* PolicyResolved::requirement_for(Domain domain) const {
+  const auto at = std::find_if(requirements.begin(), requirements.end(),
+                               [&](const Requirement& one) { return one.domain == domain; });
+  return at == requirements.end() ? nullptr : &*at;
+}
+
+}  // namespace aasm::schema

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <vector>
+
+#include "aasm/schema/record.h"
+
+namespace aasm::schema::testing {
+
+// One body of every kind, each with every optional field present and every list non-empty.
+inline std::vector<RecordBody> sample_bodies() {
+  Requirement requirement;
+  requirement.domain = Domain::kSyscall;
+  requirement.default_rule = "syscalls.allow";
+  requirement.rules.push_back({"syscalls.allow[0]",
+                               RuleEffect::kAllow,
+                               "call",
+                               {SelectorType::kSyscall, PathBytes("@default")},
+                               7});
+  PolicyResolved policy{PolicyState::kEnforced,
+                        "option",
+                        PathBytes("/p.yaml"),
+                        Sha256{},
+                        Sha256{},
+                        "errno",
+                        {requirement},
+                        {{Domain::kIpc, "ipc", "left open"}},
+                        {{std::nullopt, "tools", "no domain"}},
+                        ""};
+
+  RunOpened opened;
+  opened.identity = {"agent", "team", "root", "l1", {"root", "agent"}};
+  opened.program = PathBytes("py\xff");
+  opened.backend_pin = "aasm-native";
+  opened.checkpoint = "note";
+
+  DomainCapability capability;
+  capability.domain = Domain::kSyscall;
+  capability.support = Support::kPartial;
+  capability.limitations = {"one"};
+  capability.prerequisites = {{"p", PrerequisiteStatus::kSatisfied, "d"}};
+  capability.attempts = {{"a",
+                          {AttemptOutcome::kSucceeded, 0},
+                          {AttemptOutcome::kRefused, 1},
+                          ChannelReport::kReported}};
+  CapabilityProbed probed;
+  probed.available = true;
+  probed.domains = {capability};
+
+  PlanResolved plan;
+  plan.backend = BackendIdentity{"aasm-native", "1", "s", "Apache-2.0", false};
+  plan.candidates = {{"x", CandidateVerdict::kSelected, "r", {Domain::kIpc}}};
+  plan.posture = LaunchPosture::kDegraded;
+  plan.outcomes = {{Domain::kSyscall, OutcomeKind::kDegraded,
+                    RequirementPosture::kDegradeIfUnavailable, Timing::kNone,
+                    DescendantCoverage::kUnmeasured, RefusalReason::kDomainUnsupported, "d",
+                    "prevent_before_effect", "none"}};
+  plan.steps = {"one"};
+  PlanRefused refused;
+  refused.candidates = plan.candidates;
+  refused.refusals = {{LaunchRefusal::kRequirementUnmet, Domain::kIpc,
+                       RefusalReason::kDomainUnsupported, "d", "f"}};
+
+  Control control;
+  control.id = "seccomp";
+  control.installed = true;
+  control.landlock = LandlockDetail{
+      7, "ff", "2", {{"r", PathBytes("/a"), PathBytes("/b"), 1, 2, "3", false, "n"}}};
+  control.seccomp = SeccompDetail{Sha256{}, 3, "notify", {"read"}, {"ptrace"}};
+  control.names = {"PATH"};
+  control.removed = {"SHELL"};
+  control.ambient_unremoved = {"AWS_SECRET_ACCESS_KEY"};
+  control.descriptors = {0, 1};
+  ControlPrepared prepared;
+  prepared.controls = {control};
+  prepared.images = {{ImageRole::kScript, PathBytes("/s"), 1, 2, 3, Sha256{}, true}};
+  BoundaryProved proved;
+  proved.canaries = {Canary{}};
+  proved.no_canary = {{Domain::kResource, "none harmless"}};
+
+  ProcessStarted started;
+  started.pid = 9;
+  started.exe_read = ExeRead::kAtExecStop;
+  started.exe_digest = Sha256{};
+
+  Event event;
+  event.number = 1;
+  event.operation = "call";
+  event.mechanism = "m";
+  event.rule = "syscalls.allow";
+  event.object = {ObjectType::kSyscall, "ptrace", 101, "x86_64", std::nullopt};
+  event.parents = {1, 2};
+  Event path_event = event;
+  path_event.number = 2;
+  path_event.object = {ObjectType::kPath, "", std::nullopt, "", PathBytes("/x\n")};
+  DecisionBatch decisions;
+  decisions.events = {event, path_event};
+  ObservationBatch observations;
+  observations.events = {event};
+
+  ProcessExited exited;
+  exited.status = 3;
+  RunClosed closed;
+  closed.program_started = true;
+  closed.records = 4;
+  closed.os_errno = 2;
+  closed.channel = {true, true, true, 2, 5, 0, 1};
+  LedgerCreated created;
+  created.host.purpose = "host";
+  created.log.purpose = "log";
+  return {created,      opened,
+          policy,       probed,
+          plan,         refused,
+          prepared,     proved,
+          started,      decisions,
+          observations, exited,
+          closed,       RunRecovered{"process.started", true}};
+}
+
+}  // namespace aasm::schema::testing

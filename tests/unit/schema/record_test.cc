@@ -1,0 +1,194 @@
+#include "aasm/schema/record.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "aasm/schema/json_parse.h"
+#include "aasm/schema/json_write.h"
+
+#include "record_samples.h"
+
+namespace aasm::schema {
+namespace {
+
+using testing::sample_bodies;
+
+// Fields that the C++ type holds in a std::optional: the only ones a reader may miss.
+const std::set<std::string>& optional_fields() {
+  static const std::set<std::string> kNames = {"line",
+                                               "domain",
+                                               "document",
+                                               "blob",
+                                               "team_id",
+                                               "root_agent",
+                                               "governance_level",
+                                               "backend_pin",
+                                               "checkpoint",
+                                               "exe_digest",
+                                               "status",
+                                               "signal",
+                                               "nested_filter_event",
+                                               "errno",
+                                               "reference",
+                                               "reason",
+                                               "backend",
+                                               "landlock",
+                                               "seccomp",
+                                               "number",
+                                               "path"};
+  return kNames;
+}
+
+TEST(RecordTest, EveryKindOfBodyReadsBackAsItWasWritten) {
+  std::set<std::string> kinds;
+  for (const RecordBody& body : sample_bodies()) {
+    const JsonValue json = write_body(body);
+    const auto back = read_body(kind_of(body), json);
+    ASSERT_TRUE(back) << kind_of(body) << ": " << back.error().message();
+    ASSERT_TRUE(back->has_value());
+    EXPECT_EQ(json_write(write_body(**back)), json_write(json)) << kind_of(body);
+    kinds.insert(std::string(kind_of(body)));
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<RecordBody>);
+}
+
+TEST(RecordTest, WrittenBodiesKeepToThePayloadProfile) {
+  for (const RecordBody& body : sample_bodies()) {
+    const std::string text = json_write(write_body(body));
+    const auto parsed = json_parse(text);
+    ASSERT_TRUE(parsed) << kind_of(body) << ": " << parsed.error().message();
+    EXPECT_TRUE(json_is_canonical(text, *parsed));
+  }
+}
+
+// Calls `visit(root, object, index)` for each member of each object inside `at`.
+template <class Visit>
+void each_member(JsonValue& root, JsonValue& at, const Visit& visit) {
+  if (JsonValue::Object* object = at.as_object()) {
+    for (std::size_t i = 0; i < object->size(); ++i) {
+      visit(*object, i);
+      each_member(root, (*object)[i].second, visit);
+    }
+  }
+  if (JsonValue::Array* array = at.as_array()) {
+    for (JsonValue& item : *array) {
+      each_member(root, item, visit);
+    }
+  }
+}
+
+TEST(RecordTest, AMissingFieldIsRefusedUnlessItIsOptional) {
+  for (const RecordBody& body : sample_bodies()) {
+    JsonValue json = write_body(body);
+    each_member(json, json, [&](JsonValue::Object& object, std::size_t i) {
+      const JsonValue::Member removed = object[i];
+      if (removed.first == "b64" || optional_fields().count(removed.first) != 0) {
+        return;
+      }
+      object.erase(object.begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_FALSE(read_body(kind_of(body), json)) << kind_of(body) << " without " << removed.first;
+      object.insert(object.begin() + static_cast<std::ptrdiff_t>(i), removed);
+    });
+  }
+}
+
+TEST(RecordTest, AFieldOfAnotherTypeIsRefused) {
+  for (const RecordBody& body : sample_bodies()) {
+    JsonValue json = write_body(body);
+    each_member(json, json, [&](JsonValue::Object& object, std::size_t i) {
+      const JsonValue kept = object[i].second;
+      object[i].second = JsonValue();  // no field is ever null
+      EXPECT_FALSE(read_body(kind_of(body), json)) << kind_of(body) << " " << object[i].first;
+      object[i].second = kept;
+    });
+  }
+}
+
+TEST(RecordTest, AnUnknownMemberOfABodyIsIgnored) {
+  for (const RecordBody& body : sample_bodies()) {
+    JsonValue json = write_body(body);
+    json.as_object()->emplace_back("future", JsonValue(std::int64_t{1}));
+    EXPECT_TRUE(read_body(kind_of(body), json)) << kind_of(body);
+  }
+}
+
+TEST(RecordTest, AnUnknownKindIsNoBodyAndNoError) {
+  const auto body = read_body("future.kind", JsonValue(JsonValue::Object{}));
+  ASSERT_TRUE(body);
+  EXPECT_FALSE(body->has_value());
+}
+
+// Each row breaks one rule that no single field can state.
+template <class Body, class Change>
+bool refused_after(const Change& change) {
+  for (const RecordBody& sample : sample_bodies()) {
+    if (const Body* body = std::get_if<Body>(&sample)) {
+      Body copy = *body;
+      change(copy);
+      return !read_body(kind_of(RecordBody(copy)), write_body(RecordBody(copy)));
+    }
+  }
+  return false;
+}
+
+TEST(RecordTest, BodiesThatContradictThemselvesAreRefused) {
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.error = "x"; }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.on_denial = "log"; }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.document.reset(); }));
+  EXPECT_TRUE(
+      refused_after<PolicyResolved>([](auto& b) { b.requirements.push_back(b.requirements[0]); }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.state = PolicyState::kUnconfigured; }));
+  EXPECT_TRUE(refused_after<CapabilityProbed>([](auto& b) { b.domains.push_back(b.domains[0]); }));
+  EXPECT_TRUE(refused_after<CapabilityProbed>([](auto& b) { b.available = false; }));
+  EXPECT_TRUE(refused_after<CapabilityProbed>([](auto& b) { b.domains[0].limitations.clear(); }));
+  EXPECT_TRUE(refused_after<CapabilityProbed>([](auto& b) { b.reference.emplace(); }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.backend.reset(); }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.posture = LaunchPosture::kReady; }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.outcomes[0].achieved.clear(); }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.outcomes[0].reason.reset(); }));
+  EXPECT_TRUE(refused_after<PlanRefused>([](auto& b) { b.refusals.clear(); }));
+  EXPECT_TRUE(refused_after<PlanRefused>([](auto& b) { b.refusals[0].fix.clear(); }));
+  EXPECT_TRUE(refused_after<ControlPrepared>([](auto& b) { b.controls[0].os_errno = 1; }));
+  EXPECT_TRUE(refused_after<ControlPrepared>([](auto& b) { b.part = 2; }));
+  EXPECT_TRUE(refused_after<BoundaryProved>([](auto& b) { b.part = 0; }));
+  EXPECT_TRUE(refused_after<ProcessStarted>([](auto& b) { b.exe_digest.reset(); }));
+  EXPECT_TRUE(refused_after<ProcessStarted>([](auto& b) { b.exe_not_read_reason = "x"; }));
+  EXPECT_TRUE(refused_after<ProcessStarted>([](auto& b) { b.pid = 0; }));
+  EXPECT_TRUE(refused_after<DecisionBatch>([](auto& b) { b.events[1].number = 3; }));
+  EXPECT_TRUE(refused_after<DecisionBatch>([](auto& b) { b.events[0].count = 0; }));
+  EXPECT_TRUE(refused_after<DecisionBatch>([](auto& b) { b.events[0].pids = 2; }));
+  EXPECT_TRUE(refused_after<DecisionBatch>([](auto& b) { b.events[0].rule.clear(); }));
+  EXPECT_TRUE(refused_after<DecisionBatch>([](auto& b) { b.dropped = -1; }));
+  EXPECT_TRUE(refused_after<ProcessExited>([](auto& b) { b.signal = 9; }));
+  EXPECT_TRUE(refused_after<ProcessExited>([](auto& b) { b.status.reset(); }));
+  EXPECT_TRUE(refused_after<ProcessExited>([](auto& b) { b.status = 256; }));
+  EXPECT_TRUE(refused_after<RunClosed>([](auto& b) { b.program_started = false; }));
+  EXPECT_TRUE(refused_after<RunClosed>([](auto& b) { b.ending = RunEnding::kRefused; }));
+  EXPECT_TRUE(refused_after<RunClosed>([](auto& b) { b.channel.present = false; }));
+  EXPECT_TRUE(refused_after<RunClosed>([](auto& b) { b.channel.nested_filter_event = 3; }));
+  EXPECT_TRUE(refused_after<LedgerCreated>([](auto& b) { b.checkpoint_every = 257; }));
+  EXPECT_TRUE(refused_after<LedgerCreated>([](auto& b) { b.host.purpose = "log"; }));
+}
+
+TEST(RecordTest, ABatchHoldsAtMost512Events) {
+  DecisionBatch batch;
+  const auto samples = sample_bodies();
+  Event event;
+  for (const RecordBody& sample : samples) {
+    if (const auto* decisions = std::get_if<DecisionBatch>(&sample)) {
+      event = decisions->events[0];
+    }
+  }
+  for (std::int64_t number = 1; number <= 513; ++number) {
+    event.number = number;
+    batch.events.push_back(event);
+  }
+  EXPECT_FALSE(batch.check());
+  batch.events.pop_back();
+  EXPECT_TRUE(batch.check());
+}
+
+}  // namespace
+}  // namespace aasm::schema
