@@ -1,0 +1,165 @@
+#include "head.h"
+
+#include <utility>
+
+namespace aasm::ledger {
+namespace {
+
+using ledger_format::Checkpoint;
+using ledger_format::CompactRange;
+using ledger_format::VerifierKey;
+using schema::Error;
+using schema::ErrorCode;
+using schema::LeafHash;
+using schema::Result;
+
+Error integrity(const std::string& what) {
+  return {ErrorCode::kIntegrity, what};
+}
+
+// The checkpoint of a row whose note is signed by `log`, of this origin and this size.
+Result<Checkpoint> verified_checkpoint(const CheckpointRow& row, const VerifierKey& log) {
+  Result<ledger_format::SignedCheckpoint> parsed = ledger_format::parse_signed_checkpoint(row.note);
+  if (!parsed) {
+    return integrity("the newest checkpoint is no signed note");
+  }
+  if (ledger_format::verify_note(parsed->note, log) != ledger_format::NoteVerdict::kVerified) {
+    return integrity("the newest checkpoint is not signed by the log key");
+  }
+  if (parsed->checkpoint.origin != log.name() || parsed->checkpoint.size != row.size) {
+    return integrity("the newest checkpoint is of another ledger or size");
+  }
+  return std::move(parsed->checkpoint);
+}
+
+Result<CheckpointRow> newest_row(LedgerDb& db) {
+  std::optional<CheckpointRow> row = AASM_TRY(db.newest_checkpoint());
+  if (!row || row->size == 0) {
+    return integrity("the ledger has no checkpoint");
+  }
+  return std::move(*row);
+}
+
+// The leaf of record `seq`, column and payload agreeing.
+Result<LeafHash> leaf_at(LedgerDb& db, std::uint64_t seq) {
+  LeafHash leaf;
+  const auto take = [&leaf](const RecordRow& row) -> Result<void> {
+    leaf = row.recomputed_leaf();
+    if (leaf != row.leaf) {
+      return integrity("record " + std::to_string(row.seq) + " does not hash to its leaf");
+    }
+    return {};
+  };
+  if (!AASM_TRY(db.visit_record(seq, take))) {
+    return integrity("record " + std::to_string(seq) + " is missing");
+  }
+  return leaf;
+}
+
+Result<void> append_row(const RecordRow& row, Head& head) {
+  const std::string name = "record " + std::to_string(row.seq);
+  if (row.seq != head.range.size()) {
+    return integrity(name + " follows a gap");
+  }
+  if (row.prev != head.last_leaf) {
+    return integrity(name + " is not linked to the one before");
+  }
+  const LeafHash leaf = row.recomputed_leaf();
+  if (leaf != row.leaf) {
+    return integrity(name + " does not hash to its leaf");
+  }
+  head.range.append(leaf);
+  head.last_leaf = leaf;
+  return {};
+}
+
+// Appends every row after `head` and compares roots where the newest checkpoint stands.
+Result<void> read_rows(LedgerDb& db, const CheckpointRow& newest,
+                       const std::optional<Checkpoint>& unchecked, Head& head,
+                       const PayloadVisitor& visit) {
+  bool checked = !unchecked;
+  const auto take = [&](const RecordRow& row) -> Result<void> {
+    AASM_TRY(append_row(row, head));
+    AASM_TRY(visit(row.payload));
+    if (unchecked && head.range.size() == unchecked->size) {
+      if (head.range.root() != unchecked->root) {
+        return integrity("the newest checkpoint is not over these records");
+      }
+      checked = true;
+    }
+    return {};
+  };
+  AASM_TRY(db.visit_records(head.range.size(), take));
+  if (!checked) {
+    return integrity("the newest checkpoint is ahead of the records");
+  }
+  head.checkpoint_size = newest.size;
+  head.note = newest.note;
+  return {};
+}
+
+}  // namespace
+
+Result<Head> load_head(LedgerDb& db, const VerifierKey& log) {
+  const CheckpointRow row = AASM_TRY(newest_row(db));
+  const Checkpoint checkpoint = AASM_TRY(verified_checkpoint(row, log));
+  Result<CompactRange> range = CompactRange::from_frontier(row.size, row.frontier);
+  if (!range || range->root() != checkpoint.root) {
+    return integrity("the newest frontier is not that of its checkpoint");
+  }
+  Head head;
+  head.range = std::move(*range);
+  head.last_leaf = AASM_TRY(leaf_at(db, row.size - 1));
+  std::uint64_t tail = 0;
+  const auto count = [&tail](std::string_view) -> Result<void> {
+    ++tail;
+    return tail <= kCheckpointEvery
+               ? Result<void>()
+               : integrity("more records than the newest checkpoint may leave uncovered");
+  };
+  AASM_TRY(read_rows(db, row, std::nullopt, head, count));
+  return head;
+}
+
+Result<void> refresh_head(LedgerDb& db, const VerifierKey& log, Head& head,
+                          const PayloadVisitor& visit) {
+  const CheckpointRow row = AASM_TRY(newest_row(db));
+  if (row.size < head.checkpoint_size ||
+      AASM_TRY(leaf_at(db, head.range.size() - 1)) != head.last_leaf) {
+    return integrity("the ledger was rolled back under this process");
+  }
+  Head next = head;
+  std::optional<Checkpoint> unchecked;
+  if (row.size != head.checkpoint_size) {
+    unchecked = AASM_TRY(verified_checkpoint(row, log));
+    if (row.size == head.range.size() && unchecked->root == head.range.root()) {
+      unchecked.reset();
+    }
+  }
+  AASM_TRY(read_rows(db, row, unchecked, next, visit));
+  head = std::move(next);
+  return {};
+}
+
+Result<void> check_not_behind(LedgerDb& db, const Head& head,
+                              const std::optional<Checkpoint>& released) {
+  if (!released) {
+    return {};
+  }
+  if (released->size > head.range.size()) {
+    return integrity("the ledger holds " + std::to_string(head.range.size()) + " records but " +
+                     std::to_string(released->size) + " were released: it was rolled back");
+  }
+  // A released note was committed with its checkpoint row.
+  const std::optional<CheckpointRow> row = AASM_TRY(db.checkpoint_of_size(released->size));
+  const Result<ledger_format::SignedCheckpoint> stored =
+      row ? ledger_format::parse_signed_checkpoint(row->note)
+          : Result<ledger_format::SignedCheckpoint>(integrity("no such checkpoint"));
+  if (!stored || stored->checkpoint != *released) {
+    return integrity("the ledger does not hold the checkpoint of size " +
+                     std::to_string(released->size) + " that was released");
+  }
+  return {};
+}
+
+}  // namespace aasm::ledger

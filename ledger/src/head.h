@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "aasm/ledger_format/merkle.h"
+#include "aasm/ledger_format/note.h"
+#include "aasm/ledger_format/vkey.h"
+#include "aasm/schema/digest.h"
+#include "aasm/schema/result.h"
+
+#include "ledger_db.h"
+
+namespace aasm::ledger {
+
+// Neighbouring checkpoint sizes differ by at most this (docs/spec/ledger-format.md section 6).
+inline constexpr std::uint64_t kCheckpointEvery = 256;
+
+// The end of the log as one writer knows it.
+struct Head {
+  ledger_format::CompactRange range;  // over every record
+  schema::LeafHash last_leaf;
+  std::uint64_t checkpoint_size = 0;  // of the newest checkpoint
+  std::string note;                   // its bytes
+
+  bool has_tail() const { return checkpoint_size < range.size(); }
+};
+
+using PayloadVisitor = std::function<schema::Result<void>(std::string_view payload)>;
+
+// The head from the newest checkpoint's frontier, checked against its signed note, plus the leaves
+// after it. Call inside a transaction. kIntegrity when they do not fit together, or when more
+// records follow than the cadence allows: so the cost is bounded whatever the file holds.
+schema::Result<Head> load_head(LedgerDb& db, const ledger_format::VerifierKey& log);
+
+// Brings `head` up to date with what other writers appended since, checking every new link, leaf
+// and the newest checkpoint, and showing each new payload to `visit`. What `head` knows must still
+// be there: kIntegrity otherwise. Call inside a transaction; `head` is unchanged on failure.
+schema::Result<void> refresh_head(LedgerDb& db, const ledger_format::VerifierKey& log, Head& head,
+                                  const PayloadVisitor& visit);
+
+// Compares the ledger with the note of the head file: kIntegrity when the ledger is behind it or
+// has another tree.
+schema::Result<void> check_not_behind(LedgerDb& db, const Head& head,
+                                      const std::optional<ledger_format::Checkpoint>& released);
+
+}  // namespace aasm::ledger

@@ -1,0 +1,172 @@
+#include "aasm/ledger/store.h"
+
+#include <utility>
+#include <variant>
+
+#include "aasm/ledger_format/envelope.h"
+#include "aasm/schema/fields.h"
+#include "aasm/schema/record_ledger.h"
+
+#include "append.h"
+#include "boot_id.h"
+#include "head.h"
+#include "head_file.h"
+#include "ledger_db.h"
+#include "run_states.h"
+#include "signal_block.h"
+
+namespace aasm::ledger {
+
+using ledger_format::VerifierKey;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+struct Store::State {
+  LedgerPaths paths;
+  KeySet keys;
+  StoreOptions options;
+  VerifierKey log;
+  std::string boot;
+  LedgerDb db;
+  Head head;
+  RunStates runs;
+
+  void step(AppendStep step) const {
+    if (options.on_step) {
+      options.on_step(step);
+    }
+  }
+  // Lets `appender` see what other writers appended.
+  Result<void> refresh(Appender& appender);
+  // Commits `appender`'s work, takes its state over and releases the note.
+  Result<Appended> commit(sqlite::Transaction transaction, Appender appender,
+                          std::uint64_t first_seq);
+};
+
+namespace {
+
+// Record 0 says whose ledger this is. It must be ours, or our checkpoints would be forgeries there.
+Result<void> check_record_zero(LedgerDb& db, const KeySet& keys) {
+  const auto check = [&keys](const RecordRow& row) -> Result<void> {
+    const auto parsed = ledger_format::parse_payload(row.payload);
+    const auto* statement = std::get_if<ledger_format::Statement>(&parsed);
+    if (statement == nullptr || statement->envelope.kind != "ledger.created") {
+      return Error(ErrorCode::kIntegrity, "record 0 is not ledger.created");
+    }
+    const schema::LedgerCreated body =
+        AASM_TRY(schema::read_fields<schema::LedgerCreated>(statement->body));
+    if (body.origin != keys.origin || statement->envelope.origin != keys.origin ||
+        body.host.key != keys.host.public_key() || body.log.key != keys.log.public_key()) {
+      return Error(ErrorCode::kIntegrity, "the ledger belongs to other keys");
+    }
+    return {};
+  };
+  if (!AASM_TRY(db.visit_record(0, check))) {
+    return Error(ErrorCode::kIntegrity, "the ledger has no record 0");
+  }
+  return {};
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+const std::string& Store::origin() const {
+  return state_->keys.origin;
+}
+const crypto::SigningKey& Store::host_key() const {
+  return state_->keys.host;
+}
+const std::string& Store::newest_checkpoint() const {
+  return state_->head.note;
+}
+
+Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions options) {
+  VerifierKey log = AASM_TRY(
+      VerifierKey::make(keys.origin, ledger_format::NoteKeyType::kEd25519, keys.log.public_key()));
+  // Before the ledger: a note released in between would look like a rolled-back ledger.
+  const auto released = AASM_TRY(read_head_file(paths.heads, log));
+  LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
+  std::string boot = AASM_TRY(read_boot_id());
+
+  const SignalBlock block;
+  sqlite::Transaction transaction = AASM_TRY_CONTEXT(db.begin(), "locking the ledger");
+  AASM_TRY(check_record_zero(db, keys));
+  Head head = AASM_TRY(load_head(db, log));
+  AASM_TRY(check_not_behind(db, head, released));
+  auto state =
+      std::make_unique<State>(State{paths, std::move(keys), std::move(options), std::move(log),
+                                    std::move(boot), std::move(db), std::move(head), RunStates{}});
+  if (state->head.has_tail()) {
+    Appender appender(state->db, state->keys, state->boot, state->options, state->head,
+                      state->runs);
+    AASM_TRY(appender.add_checkpoint());
+    AASM_TRY(state->commit(std::move(transaction), std::move(appender), 0));
+  }
+  return Store(std::move(state));
+}
+
+Result<void> Store::State::refresh(Appender& appender) {
+  const auto observe = [&appender](std::string_view payload) -> Result<void> {
+    appender.runs().observe(payload);
+    return {};
+  };
+  AASM_TRY_CONTEXT(refresh_head(db, log, appender.head(), observe), "reading the ledger's head");
+  return {};
+}
+
+Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender appender,
+                                      std::uint64_t first_seq) {
+  step(AppendStep::kBeforeCommit);
+  AASM_TRY_CONTEXT(transaction.commit(), "committing to the ledger");
+  head = appender.head();
+  runs = std::move(appender.runs());
+  step(AppendStep::kCommitted);
+  Appended done{first_seq, appender.leaves(), head.note, head.checkpoint_size, std::nullopt};
+  if (appender.checkpointed()) {
+    const Result<void> released = release_head(paths.heads, log, head.checkpoint_size, head.note);
+    if (!released) {
+      done.head_lag = released.error();
+    }
+    step(AppendStep::kHeadReleased);
+  }
+  return done;
+}
+
+Result<Appended> Store::append(std::span<const PendingRecord> records,
+                               std::span<const PendingBlob> blobs) {
+  State& state = *state_;
+  const SignalBlock block;
+  sqlite::Transaction transaction = AASM_TRY_CONTEXT(state.db.begin(), "locking the ledger");
+  state.step(AppendStep::kBegun);
+  Appender appender(state.db, state.keys, state.boot, state.options, state.head, state.runs);
+  AASM_TRY(state.refresh(appender));
+  state.step(AppendStep::kHeadRead);
+  const std::uint64_t first_seq = appender.head().range.size();
+  for (const PendingBlob& blob : blobs) {
+    AASM_TRY(appender.add(blob));
+  }
+  for (const PendingRecord& record : records) {
+    AASM_TRY_CONTEXT(appender.add(record), "appending " + record.kind);
+  }
+  return state.commit(std::move(transaction), std::move(appender), first_seq);
+}
+
+Result<std::string> Store::checkpoint() {
+  State& state = *state_;
+  const SignalBlock block;
+  sqlite::Transaction transaction = AASM_TRY_CONTEXT(state.db.begin(), "locking the ledger");
+  Appender appender(state.db, state.keys, state.boot, state.options, state.head, state.runs);
+  AASM_TRY(state.refresh(appender));
+  if (!appender.head().has_tail()) {
+    return state.head.note = appender.head().note;
+  }
+  AASM_TRY(appender.add_checkpoint());
+  return AASM_TRY(state.commit(std::move(transaction), std::move(appender), 0)).checkpoint;
+}
+
+}  // namespace aasm::ledger

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/ledger/pending_record.h"
+#include "aasm/ledger/store.h"
+#include "aasm/schema/result.h"
+
+#include "fd.h"
+
+namespace aasm::ledger {
+
+// A record in the queue with what goes along with it.
+struct Staged {
+  PendingRecord record;
+  std::string probe_hint;  // name of the hint file to leave for it; empty for none
+};
+
+// What the last commit left behind.
+struct CommitReport {
+  std::uint64_t opened_seq = 0;  // of the first record this thread ever committed
+  std::uint64_t last_seq = 0;
+  std::string checkpoint;  // newest note
+};
+
+// The one thread that uses the Store, with the queue in front of it. All members may be called
+// from any thread. Errors are sticky: after the first, nothing more is written.
+class StoreThread {
+ public:
+  static schema::Result<std::unique_ptr<StoreThread>> start(Store store, std::string probes);
+  ~StoreThread();
+  StoreThread(const StoreThread&) = delete;
+  StoreThread& operator=(const StoreThread&) = delete;
+
+  // Queues; never waits for the disk. Dropped after a failure. After seal() it is a failure.
+  void push(Staged staged);
+  // Ends what push() accepts and returns how many records it took; push_last() adds the one more.
+  std::uint64_t seal();
+  void push_last(Staged staged);
+  // Keeps a blob until a record that names it is pushed.
+  schema::Result<void> push_blob(PendingBlob blob);
+  // Commits everything queued so far in one transaction and waits for it. The report is that of
+  // the commit that covered the last of it.
+  schema::Result<CommitReport> flush();
+  void start_streaming();
+  // Makes `error` the sticky error unless there is one.
+  void fail(schema::Error error);
+
+  std::optional<schema::Error> failure() const;
+  int failure_fd() const { return failure_fd_.get(); }
+  std::optional<schema::Error> head_lag() const;
+  const crypto::SigningKey& host_key() const { return store_.host_key(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Batch {
+    std::vector<Staged> staged;
+    std::vector<PendingBlob> blobs;
+    std::uint64_t ticket = 0;
+  };
+
+  StoreThread(Store store, std::string probes, Fd failure_fd);
+  static void* entry(void* self);
+  void run();
+  bool due_locked() const;
+  std::optional<Batch> next_batch();
+  void commit(Batch batch);
+  void push_locked(Staged staged);
+  void take_named_blobs_locked(const PendingRecord& record);
+  void fail_locked(schema::Error error);
+  void leave_hints(const Batch& batch, const Appended& appended) const;
+
+  Store store_;  // the thread's own, except host_key(), which never changes
+  const std::string probes_;
+  const Fd failure_fd_;
+  pthread_t thread_{};
+  bool started_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;  // for the thread
+  std::condition_variable done_;  // for flush()
+  Batch queue_;
+  std::vector<PendingBlob> unnamed_blobs_;
+  std::size_t blob_bytes_ = 0;   // of queued and unnamed blobs
+  std::uint64_t pushed_ = 0;     // tickets: how many records were ever pushed,
+  std::uint64_t wanted_ = 0;     // how far a flush() wants them committed,
+  std::uint64_t committed_ = 0;  // and how far they are
+  Clock::time_point oldest_{};   // when the first record in the queue came
+  bool streaming_ = false;
+  bool sealed_ = false;
+  bool stopping_ = false;
+  std::optional<schema::Error> failure_;
+  std::optional<schema::Error> head_lag_;
+  CommitReport last_;
+};
+
+}  // namespace aasm::ledger
