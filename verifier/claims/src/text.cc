@@ -1,0 +1,51 @@
+#include "text.h"
+
+#include <algorithm>
+
+#include "aasm/schema/json_value.h"
+#include "aasm/schema/utf8.h"
+
+namespace aasm::claims {
+
+std::string shown(std::string_view text, std::size_t limit) {
+  std::string escaped = schema::escape_for_display(text);
+  if (escaped.size() <= limit) {
+    return escaped;
+  }
+  std::size_t end = limit;
+  // A continuation byte of UTF-8 is 10xxxxxx: step back to where a character begins.
+  while (end > 0 && (static_cast<unsigned char>(escaped[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return escaped.substr(0, end) + "...";
+}
+
+std::string counted(std::int64_t number, std::string_view noun) {
+  std::string text = std::to_string(number) + " " + std::string(noun);
+  return number == 1 ? text : text + "s";
+}
+
+std::string joined(const std::vector<std::string>& items, std::string_view separator) {
+  std::string text;
+  for (const std::string& item : items) {
+    if (!text.empty()) {
+      text += separator;
+    }
+    text += item;
+  }
+  return text;
+}
+
+void sort_unique(std::vector<std::string>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+std::int64_t add_saturating(std::int64_t a, std::int64_t b) {
+  if (b <= 0) {
+    return a;
+  }
+  return a > schema::kJsonMaxInteger - b ? schema::kJsonMaxInteger : a + b;
+}
+
+}  // namespace aasm::claims
