@@ -1,0 +1,125 @@
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "aasm/schema/json_parse.h"
+#include "aasm/schema/json_write.h"
+#include "aasm/schema/utf8.h"
+
+#include "judge.h"
+#include "support/temp_dir.h"
+#include "writer_home.h"
+
+namespace aasm::verifier::test {
+namespace {
+
+// One report of every verdict.
+std::vector<VerifyReport> one_of_each() {
+  Forge forge;
+  forge.add_short_run(1);
+  std::vector<VerifyReport> reports = {verify_forged(forge)};
+  Forge failed;
+  failed.add_short_run(1);
+  failed.at(2).signer = &failed.keys().log;
+  reports.push_back(verify_forged(failed));
+  Forge open;
+  open.add_opened(1);
+  reports.push_back(verify_forged(open));
+  reports.push_back(verify(request_for("/dev/null", {})));
+  return reports;
+}
+
+TEST(JsonReportTest, ItIsWrittenForEveryVerdictAndGivesTheVerdictAlone) {
+  const std::vector<VerifyReport> reports = one_of_each();
+  const Verdict wanted[] = {Verdict::kVerified, Verdict::kFailed, Verdict::kInconclusive,
+                            Verdict::kUnreadable};
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const VerifyReport& report = reports[i];
+    EXPECT_EQ(report.verdict, wanted[i]);
+    EXPECT_EQ(*value_at(report.json, "verdict")->as_string(), to_string(wanted[i]));
+    EXPECT_EQ(number_at(report, "exit_status"), exit_status(wanted[i]));
+    EXPECT_EQ(verdict_from_json(report.json), to_string(wanted[i]));
+    const std::string text = schema::json_write(report.json);
+    EXPECT_TRUE(schema::is_valid_utf8(text));
+    const auto parsed = schema::json_parse(text);
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
+    for (const char* member : {"schema", "verdict", "exit_status", "target", "trust", "scope",
+                               "coverage", "findings", "runs"}) {
+      EXPECT_NE(parsed->find(member), nullptr) << member;
+    }
+  }
+}
+
+TEST(TextReportTest, AFailureNamesCheckRecordExpectedActualAndMeaning) {
+  Forge forge;
+  forge.add_short_run(1);
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("ledger.db"));
+  doctor(dir.file("ledger.db"), "UPDATE records SET leaf=zeroblob(32) WHERE seq=2");
+  const std::string text = verify(request_for(dir.file("ledger.db"), trust_in(forge.keys()))).text;
+  const std::size_t check = text.find("leaf_mismatch (fails), 1 time");
+  const std::size_t record = text.find("record 2", check);
+  const std::size_t expected = text.find("expected ", record);
+  const std::size_t actual = text.find("actual   00000000", expected);
+  const std::size_t meaning = text.find("means: The stored hash is not that of", actual);
+  EXPECT_NE(check, std::string::npos);
+  EXPECT_NE(meaning, std::string::npos) << text;
+}
+
+// Whatever the file or its path hold, a terminal gets no control character from it.
+TEST(TextReportTest, ForeignTextIsEscaped) {
+  Forge forge;
+  schema::RunOpened body;
+  body.identity.agent_id = "a\x1b]0;owned\x07\n--- fake ---\xe2\x80\xae";
+  body.program = schema::PathBytes(std::string("/bin/\x1b[2J\xff"));
+  body.run_key = forge.run_key(1).public_key();
+  forge.add(1, body);
+  forge.add_closed(1, 1);
+  const aasm::test::TempDir dir;
+  const std::string path = dir.file("led\x1b[31mger\xff.db");
+  forge.write(path);
+  VerifyRequest request = request_for(path, trust_in(forge.keys()));
+  request.run = run_id(1).text();
+  request.trust_source = "trust\x1b";
+  const VerifyReport report = verify(request);
+  EXPECT_EQ(report.verdict, Verdict::kVerified) << report.text;
+  EXPECT_TRUE(schema::is_valid_utf8(report.text));
+  for (const char c : report.text) {
+    EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20U);
+  }
+  EXPECT_EQ(report.text.find("\n--- fake"), std::string::npos);
+  EXPECT_EQ(report.text.find("\xe2\x80\xae"), std::string::npos);
+  EXPECT_TRUE(schema::is_valid_utf8(schema::json_write(report.json)));
+}
+
+// Any byte of the file may be wrong: a verdict comes out, never a crash.
+TEST(HostileFileTest, EveryFlippedByteGivesAVerdict) {
+  Forge forge;
+  forge.add_short_run(1);
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("sound.db"));
+  const std::string bytes = slurp(dir.file("sound.db"));
+  VerifyRequest request = request_for(dir.file("ledger.db"), trust_in(forge.keys()));
+  request.threads = 1;
+  std::map<std::string, int> seen;
+  for (std::size_t i = 0; i < bytes.size(); i += i < 512 ? 3 : 41) {
+    std::string changed = bytes;
+    changed[i] = static_cast<char>(changed[i] ^ (1 << (i % 8)));
+    spit(dir.file("ledger.db"), changed);
+    const VerifyReport report = verify(request);
+    ++seen[std::string(to_string(report.verdict))];
+    EXPECT_EQ(verdict_from_json(report.json), to_string(report.verdict));
+    if (report.verdict == Verdict::kVerified) {  // an unused byte of a page
+      EXPECT_EQ(number_at(report, "coverage/records"), 3);
+      EXPECT_EQ(report.new_state, forge.note(3));
+    }
+  }
+  EXPECT_GT(seen["FAILED"], 0);
+  EXPECT_GT(seen["UNREADABLE"], 0);
+}
+
+}  // namespace
+}  // namespace aasm::verifier::test

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/ledger_format/envelope.h"
+#include "aasm/ledger_format/keys.h"
+#include "aasm/ledger_format/note.h"
+#include "aasm/ledger_format/trust.h"
+#include "aasm/ledger_format/vkey.h"
+#include "aasm/schema/record_ledger.h"
+
+#include "finding_log.h"
+#include "outcome.h"
+
+namespace aasm::verifier {
+
+// Which host and log key are in force at the record being judged (docs/spec/ledger-format.md
+// section 5). begin() reads record 0; key.* records of later versions move the keys from there on
+// and are `skipped` until this version knows them. Fed in ledger order, from one thread.
+class KeyPositions {
+ public:
+  KeyPositions(const ledger_format::TrustSet& trust, bool explicit_trust, FindingLog& findings);
+
+  // Judges record 0: is its origin pinned, are root and log key the pinned ones, did the root
+  // certify host and log key? Faults become findings; the keys are used all the same, so that
+  // everything else in the file is still judged.
+  void begin(const ledger_format::Envelope& envelope, const schema::LedgerCreated& created);
+
+  // A key record that was skipped: signers from here on may be keys we were not told of.
+  void skip_key_record() { skipped_key_record_ = true; }
+  bool skipped_key_record() const { return skipped_key_record_; }
+
+  bool known() const { return host_.has_value(); }
+  const std::string& origin() const { return trust_outcome_.origin; }
+  const std::optional<schema::PublicKey>& host() const { return host_; }
+  const std::optional<ledger_format::VerifierKey>& log() const { return log_; }
+  const TrustOutcome& outcome() const { return trust_outcome_; }
+
+  // What the log key, or a log key pinned for the note's origin, says about `note`.
+  ledger_format::NoteVerdict judge_note(const ledger_format::Note& note,
+                                        const std::string& origin) const;
+
+  // Applies the `revoked` lines of the trust file to something that `key` signed at `position`: a
+  // record's sequence number, or a checkpoint's size - 1.
+  void judge_revocation(const schema::KeyId& key, std::uint64_t position);
+  // A tree of `size` had the trust file's quorum of witnesses. What a revoked key signed before its
+  // limit counts only when such a tree, not larger than the limit, covers it.
+  void note_witnessed(std::uint64_t size);
+  // After everything was judged.
+  void finish();
+
+ private:
+  void judge_pin(const schema::LedgerCreated& created);
+  void judge_certificate(const schema::KeyCertificate& certificate,
+                         ledger_format::KeyPurpose purpose, const schema::PublicKey& root);
+
+  const ledger_format::TrustSet& trust_;
+  bool explicit_trust_;
+  FindingLog& findings_;
+  TrustOutcome trust_outcome_;
+  std::optional<schema::PublicKey> host_;
+  std::optional<ledger_format::VerifierKey> log_;
+  bool skipped_key_record_ = false;
+  struct BeforeLimit {
+    std::uint64_t last_position = 0;
+    std::uint64_t signatures = 0;
+  };
+  std::map<schema::KeyId, BeforeLimit> before_limit_;
+  std::map<schema::KeyId, std::uint64_t> witnessed_;  // largest size not above the key's limit
+};
+
+}  // namespace aasm::verifier

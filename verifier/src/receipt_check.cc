@@ -1,0 +1,311 @@
+#include "receipt_check.h"
+
+#include <optional>
+#include <utility>
+
+#include "aasm/crypto/ed25519.h"
+#include "aasm/ledger_format/keys.h"
+#include "aasm/ledger_format/merkle.h"
+#include "aasm/ledger_format/note.h"
+#include "aasm/ledger_format/receipt.h"
+
+#include "key_positions.h"
+#include "payload_faults.h"
+#include "record_view.h"
+#include "references.h"
+
+namespace aasm::verifier {
+namespace {
+
+using ledger_format::NoteVerdict;
+using ledger_format::QuorumVerdict;
+using ledger_format::Receipt;
+using ledger_format::ReceiptRecord;
+using ledger_format::RecordKind;
+
+class ReceiptCheck {
+ public:
+  ReceiptCheck(const VerifyRequest& request, const Receipt& receipt, Outcome& outcome)
+      : request_(request),
+        receipt_(receipt),
+        outcome_(outcome),
+        findings_(outcome.findings),
+        keys_(request.trust, request.explicit_trust, outcome.findings),
+        references_(request, outcome.findings, outcome.coverage) {}
+
+  void run();
+
+ private:
+  // Each step returns false when the next ones would have nothing to go on.
+  bool read_checkpoint();
+  bool read_genesis();
+  void check_note();
+  void check_quorum();
+  void check_record(const ReceiptRecord& record);
+  void check_position(const RecordView& view, const ReceiptRecord& record);
+  std::optional<schema::PublicKey> signer_of(const RecordView& view);
+  void check_authorship(RecordView& view);
+  void note_body(const RecordView& view);
+  void check_presence();
+  void check_request();
+
+  const VerifyRequest& request_;
+  const Receipt& receipt_;
+  Outcome& outcome_;
+  FindingLog& findings_;
+  KeyPositions keys_;
+  References references_;
+  ledger_format::SignedCheckpoint checkpoint_;
+  schema::RunId run_;
+  std::optional<schema::PublicKey> run_key_;
+  bool closed_ = false;
+  ReceiptOutcome said_;
+};
+
+RecordView view_of(const ReceiptRecord& record) {
+  RecordView view;
+  view.raw.seq = static_cast<std::int64_t>(record.index);
+  view.raw.key = record.dsse.key;
+  const schema::ByteView payload = schema::as_bytes(record.dsse.payload);
+  view.raw.payload.assign(payload.begin(), payload.end());
+  view.raw.signature.assign(record.dsse.signature.begin(), record.dsse.signature.end());
+  parse_record(view);
+  return view;
+}
+
+bool ReceiptCheck::read_checkpoint() {
+  schema::Result<ledger_format::SignedCheckpoint> parsed =
+      ledger_format::parse_signed_checkpoint(receipt_.checkpoint);
+  if (!parsed) {
+    findings_.add(FindingCode::kReceiptMalformed, -1, {.actual = parsed.error().message()});
+    return false;
+  }
+  checkpoint_ = std::move(parsed).value();
+  said_.index = receipt_.index;
+  said_.tree_size = checkpoint_.checkpoint.size;
+  return true;
+}
+
+bool ReceiptCheck::read_genesis() {
+  const RecordView first = view_of(receipt_.records.front());
+  const auto* created = first.body ? std::get_if<schema::LedgerCreated>(&*first.body) : nullptr;
+  if (first.fault) {
+    findings_.add(code_for(first.fault->fault), first.raw.seq,
+                  {.actual = to_string(first.fault->fault), .detail = first.fault->detail});
+    return false;
+  }
+  if (created == nullptr || first.raw.seq != 0) {
+    findings_.add(FindingCode::kReceiptRecordMissing, -1, {.expected = "record 0, ledger.created"});
+    return false;
+  }
+  keys_.begin(*first.envelope, *created);
+  outcome_.trust = keys_.outcome();
+  references_.begin(keys_);
+  return true;
+}
+
+void ReceiptCheck::check_note() {
+  const ledger_format::Checkpoint& said = checkpoint_.checkpoint;
+  if (said.origin != keys_.origin()) {
+    findings_.add(FindingCode::kCheckpointOrigin, -1,
+                  {.expected = keys_.origin(), .actual = said.origin});
+  }
+  const NoteVerdict verdict = keys_.log()
+                                  ? ledger_format::verify_note(checkpoint_.note, *keys_.log())
+                                  : NoteVerdict::kNoSignature;
+  if (verdict != NoteVerdict::kVerified) {
+    findings_.add(verdict == NoteVerdict::kNoSignature ? FindingCode::kCheckpointUnsigned
+                                                       : FindingCode::kCheckpointBadSignature,
+                  -1,
+                  {.expected = keys_.log() ? keys_.log()->text() : "a log key",
+                   .actual = receipt_.checkpoint});
+    return;
+  }
+  keys_.judge_revocation(*keys_.outcome().log, said.size == 0 ? 0 : said.size - 1);
+  outcome_.coverage.checkpoints = 1;
+  outcome_.coverage.signed_up_to = said.size;
+  check_quorum();
+  references_.compare_single(said);
+}
+
+void ReceiptCheck::check_quorum() {
+  if (!request_.trust.policy.requires_witness()) {
+    return;
+  }
+  switch (ledger_format::check_quorum(request_.trust.policy, checkpoint_.note)) {
+    case QuorumVerdict::kMet:
+      outcome_.coverage.witnessed_up_to = checkpoint_.checkpoint.size;
+      keys_.note_witnessed(checkpoint_.checkpoint.size);
+      return;
+    case QuorumVerdict::kNotMet:
+      findings_.add(FindingCode::kWitnessQuorumNotMet, -1, {.actual = receipt_.checkpoint});
+      return;
+    case QuorumVerdict::kBadSignature:
+      findings_.add(FindingCode::kWitnessBadSignature, -1, {.actual = receipt_.checkpoint});
+      return;
+  }
+}
+
+void ReceiptCheck::check_position(const RecordView& view, const ReceiptRecord& record) {
+  const std::int64_t seq = view.raw.seq;
+  const ledger_format::Envelope& envelope = *view.envelope;
+  if (envelope.seq != record.index) {
+    findings_.add(
+        FindingCode::kSequenceMismatch, seq,
+        {.expected = std::to_string(record.index), .actual = std::to_string(envelope.seq)});
+  }
+  if (envelope.key != view.raw.key) {
+    findings_.add(FindingCode::kKeyMismatch, seq,
+                  {.expected = envelope.key.hex(), .actual = view.raw.key.hex()});
+  }
+  if (envelope.origin != keys_.origin()) {
+    findings_.add(FindingCode::kOriginMismatch, seq,
+                  {.expected = keys_.origin(), .actual = envelope.origin});
+  }
+}
+
+// Who must have signed the record, by its kind; run.opened comes before run.closed.
+std::optional<schema::PublicKey> ReceiptCheck::signer_of(const RecordView& view) {
+  const bool by_host = !view.kind || ledger_format::is_signed_by_host(*view.kind);
+  return by_host ? keys_.host() : run_key_;
+}
+
+void ReceiptCheck::check_authorship(RecordView& view) {
+  const std::int64_t seq = view.raw.seq;
+  const std::optional<schema::PublicKey> signer = signer_of(view);
+  if (!signer) {
+    findings_.add(FindingCode::kKeyUnresolved, seq, {.detail = view.envelope->kind});
+    return;
+  }
+  const schema::KeyId id = ledger_format::key_id(*signer);
+  if (view.envelope->key != id) {
+    findings_.add(FindingCode::kWrongSigner, seq,
+                  {.expected = id.hex(), .actual = view.envelope->key.hex()});
+    return;
+  }
+  view.signer = signer;
+  check_signature(view);
+  if (!view.signature_ok) {
+    findings_.add(FindingCode::kBadSignature, seq,
+                  {.expected = "a signature by " + id.hex(),
+                   .actual = schema::to_hex(view.raw.signature),
+                   .detail = view.envelope->kind});
+  }
+  keys_.judge_revocation(id, static_cast<std::uint64_t>(seq));
+}
+
+void ReceiptCheck::note_body(const RecordView& view) {
+  const std::int64_t seq = view.raw.seq;
+  const auto unexpected = [&] {
+    findings_.add(FindingCode::kReceiptRecordUnexpected, seq, {.actual = view.envelope->kind});
+  };
+  if (view.envelope->kind.starts_with("key.")) {
+    ++outcome_.coverage.skipped;
+    keys_.skip_key_record();
+    findings_.add(FindingCode::kRecordSkipped, seq, {.actual = view.envelope->kind});
+    return;
+  }
+  if (!view.body) {
+    unexpected();
+    return;
+  }
+  if (const auto* opened = std::get_if<schema::RunOpened>(&*view.body)) {
+    if (run_key_ || !crypto::is_acceptable_public_key(opened->run_key)) {
+      unexpected();
+    }
+    run_ = view.envelope->run;
+    run_key_ = opened->run_key;
+    said_.run = run_.text();
+    said_.agent = opened->identity.agent_id;
+    said_.program = opened->program.display();
+    said_.isolation = schema::token(opened->isolation);
+  } else if (const auto* closed = std::get_if<schema::RunClosed>(&*view.body)) {
+    if (closed_ || view.envelope->run != run_) {
+      unexpected();
+    }
+    if (receipt_.index != static_cast<std::uint64_t>(seq)) {
+      findings_.add(FindingCode::kReceiptIndexMismatch, seq,
+                    {.expected = std::to_string(seq), .actual = std::to_string(receipt_.index)});
+    }
+    closed_ = true;
+    said_.ending = schema::token(closed->ending);
+    said_.program_started = closed->program_started;
+    said_.records = closed->records;
+    said_.events = closed->channel.events;
+    said_.actions = closed->channel.actions;
+    said_.dropped = closed->channel.dropped;
+  } else if (seq != 0) {
+    unexpected();
+  }
+}
+
+void ReceiptCheck::check_record(const ReceiptRecord& record) {
+  RecordView view = view_of(record);
+  ++outcome_.coverage.records;
+  if (!ledger_format::verify_inclusion(view.leaf, record.index, checkpoint_.checkpoint.size,
+                                       record.path, checkpoint_.checkpoint.root)) {
+    findings_.add(FindingCode::kReceiptNotIncluded, view.raw.seq,
+                  {.expected = "a path to root " + checkpoint_.checkpoint.root.hex(),
+                   .actual = "leaf " + view.leaf.hex()});
+  }
+  if (view.fault) {
+    findings_.add(code_for(view.fault->fault), view.raw.seq,
+                  {.actual = to_string(view.fault->fault), .detail = view.fault->detail});
+    return;
+  }
+  if (!view.body_fault.empty()) {
+    findings_.add(FindingCode::kBodyMalformed, view.raw.seq, {.actual = view.body_fault});
+    return;
+  }
+  check_position(view, record);
+  check_authorship(view);
+  note_body(view);
+}
+
+void ReceiptCheck::check_presence() {
+  if (!run_key_) {
+    findings_.add(FindingCode::kReceiptRecordMissing, -1, {.expected = "run.opened"});
+  }
+  if (!closed_) {
+    findings_.add(FindingCode::kReceiptRecordMissing, -1, {.expected = "run.closed"});
+  }
+}
+
+void ReceiptCheck::check_request() {
+  if (!request_.run.empty() && !run_.text().starts_with(request_.run)) {
+    findings_.add(FindingCode::kRunNotFound, -1, {.expected = request_.run, .actual = run_.text()});
+  }
+  if (request_.given_report) {
+    findings_.add(FindingCode::kReportNotRecomputed, -1,
+                  {.expected = "a ledger", .actual = "a receipt"});
+  }
+}
+
+void ReceiptCheck::run() {
+  if (!read_checkpoint() || !read_genesis()) {
+    return;
+  }
+  check_note();
+  for (const ReceiptRecord& record : receipt_.records) {
+    check_record(record);
+  }
+  check_presence();
+  check_request();
+  keys_.finish();
+  outcome_.receipt = std::move(said_);
+}
+
+}  // namespace
+
+void check_receipt(const VerifyRequest& request, const std::string& bytes, Outcome& outcome) {
+  const schema::Result<Receipt> receipt = ledger_format::parse_receipt(bytes);
+  if (!receipt || receipt->records.empty()) {
+    outcome.findings.add(
+        FindingCode::kReceiptMalformed, -1,
+        {.actual = receipt ? "a receipt without records" : receipt.error().message()});
+    return;
+  }
+  ReceiptCheck(request, *receipt, outcome).run();
+}
+
+}  // namespace aasm::verifier

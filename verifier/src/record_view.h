@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "aasm/crypto/ed25519.h"
+#include "aasm/ledger_format/envelope.h"
+#include "aasm/ledger_format/kind.h"
+#include "aasm/schema/digest.h"
+#include "aasm/schema/record.h"
+
+namespace aasm::verifier {
+
+struct Run;
+
+// A row of `records` as read, bytes not judged but for type and length.
+struct RawRecord {
+  std::int64_t seq = 0;
+  schema::LeafHash prev;
+  schema::LeafHash leaf;
+  schema::KeyId key;
+  schema::Bytes payload;
+  schema::Bytes signature;
+  std::string malformed;  // which column is not what the format says; empty when all are
+};
+
+// One record on its way through the checks: parse_record() fills what depends on its bytes alone,
+// the place in the ledger gives the signer, and check_signature() the verdict on it.
+struct RecordView {
+  RawRecord raw;
+  schema::Bytes pae;
+  schema::LeafHash leaf;  // recomputed
+  std::optional<ledger_format::Envelope> envelope;
+  std::optional<ledger_format::PayloadFault> fault;  // set when there is no envelope
+  std::optional<ledger_format::RecordKind> kind;     // nullopt: unknown to this version
+  std::optional<schema::RecordBody> body;            // nullopt: unknown kind or malformed
+  std::string body_fault;                            // known kind, body does not read
+
+  std::optional<schema::PublicKey> signer;  // who must have signed, when that is known
+  bool signature_ok = false;
+  std::shared_ptr<Run> run;  // the open run it belongs to
+  bool ends_run = false;
+};
+
+// Pure; for the workers.
+void parse_record(RecordView& record);
+// Sets signature_ok. False without a signer.
+void check_signature(RecordView& record);
+
+}  // namespace aasm::verifier

@@ -1,0 +1,131 @@
+#include "references.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace aasm::verifier {
+namespace {
+
+using ledger_format::Checkpoint;
+using ledger_format::NoteVerdict;
+
+constexpr const char* kHeads = "heads";
+constexpr const char* kState = "state";
+constexpr const char* kExpectHead = "expect-head";
+
+}  // namespace
+
+References::References(const VerifyRequest& request, FindingLog& findings, Coverage& coverage)
+    : request_(request), findings_(findings), coverage_(coverage) {}
+
+void References::begin(const KeyPositions& keys) {
+  if (request_.head_note) {
+    add(keys, kHeads, *request_.head_note);
+  }
+  if (request_.expect_head) {
+    add(keys, kExpectHead, *request_.expect_head);
+  }
+  if (request_.state) {
+    add(keys, kState, *request_.state);
+  }
+  std::stable_sort(waiting_.begin(), waiting_.end(), [](const auto& left, const auto& right) {
+    return left.checkpoint.size < right.checkpoint.size;
+  });
+}
+
+bool References::accept_origin(const KeyPositions& keys, const Reference& reference) {
+  if (reference.checkpoint.origin == keys.origin()) {
+    return true;
+  }
+  // The head file of another ledger of this host says nothing about a file from elsewhere.
+  if (reference.source == kHeads && !request_.own_ledger) {
+    return false;
+  }
+  if (keys.origin().empty()) {
+    return true;  // a file without records: any note of its log shows what it has lost
+  }
+  findings_.add(FindingCode::kReferenceOtherOrigin, -1,
+                {.expected = reference.checkpoint.origin,
+                 .actual = keys.origin(),
+                 .detail = reference.source});
+  return false;
+}
+
+void References::add(const KeyPositions& keys, const std::string& source, const std::string& note) {
+  const schema::Result<ledger_format::SignedCheckpoint> parsed =
+      ledger_format::parse_signed_checkpoint(note);
+  if (!parsed) {
+    findings_.add(
+        FindingCode::kReferenceUnreadable, -1,
+        {.expected = "a signed checkpoint", .actual = parsed.error().message(), .detail = source});
+    return;
+  }
+  Reference reference{source, note, parsed->checkpoint};
+  if (!accept_origin(keys, reference)) {
+    return;
+  }
+  switch (keys.judge_note(parsed->note, reference.checkpoint.origin)) {
+    case NoteVerdict::kVerified:
+      waiting_.push_back(std::move(reference));
+      return;
+    case NoteVerdict::kNoSignature:
+      findings_.add(FindingCode::kReferenceNotSigned, -1, {.actual = note, .detail = source});
+      return;
+    case NoteVerdict::kBadSignature:
+      findings_.add(FindingCode::kReferenceBadSignature, -1, {.actual = note, .detail = source});
+      return;
+  }
+}
+
+void References::agree(const Reference& reference, const schema::TreeHash& root) {
+  const bool agreed = reference.checkpoint.root == root;
+  coverage_.compared.push_back({reference.source, reference.checkpoint.size, agreed});
+  if (!agreed) {
+    findings_.add(FindingCode::kForked, static_cast<std::int64_t>(reference.checkpoint.size) - 1,
+                  {.expected = reference.note,
+                   .actual = ledger_format::format_checkpoint(
+                       {reference.checkpoint.origin, reference.checkpoint.size, root}),
+                   .detail = reference.source});
+  }
+}
+
+void References::advance(const ledger_format::CompactRange& tree) {
+  while (next_ < waiting_.size() && waiting_[next_].checkpoint.size <= tree.size()) {
+    if (waiting_[next_].checkpoint.size == tree.size()) {
+      agree(waiting_[next_], tree.root());
+    }
+    ++next_;
+  }
+}
+
+void References::finish(std::uint64_t records) {
+  for (; next_ < waiting_.size(); ++next_) {
+    const Reference& reference = waiting_[next_];
+    if (reference.checkpoint.size == 0) {
+      agree(reference, ledger_format::empty_root());
+      continue;
+    }
+    coverage_.compared.push_back({reference.source, reference.checkpoint.size, false});
+    findings_.add(FindingCode::kRolledBack, -1,
+                  {.expected = "at least " + std::to_string(reference.checkpoint.size) +
+                               " records, as signed in: " + reference.note,
+                   .actual = std::to_string(records) + " records",
+                   .detail = reference.source});
+  }
+}
+
+void References::compare_single(const Checkpoint& checkpoint) {
+  for (; next_ < waiting_.size(); ++next_) {
+    const Reference& reference = waiting_[next_];
+    if (reference.checkpoint.size == checkpoint.size) {
+      agree(reference, checkpoint.root);
+    } else if (reference.source != kHeads) {
+      findings_.add(FindingCode::kReferenceNotComparable, -1,
+                    {.expected = "size " + std::to_string(reference.checkpoint.size),
+                     .actual = "size " + std::to_string(checkpoint.size),
+                     .detail = reference.source});
+    }
+  }
+}
+
+}  // namespace aasm::verifier

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aasm/ledger_format/merkle.h"
+#include "aasm/ledger_format/note.h"
+#include "aasm/verifier/verifier.h"
+
+#include "key_positions.h"
+#include "outcome.h"
+
+namespace aasm::verifier {
+
+// Checkpoints that somebody kept outside the file: this host's head file, --state, --expect-head.
+// The file must be an extension of each. Usage: begin() once the keys are known, advance() after
+// every record, finish() at the end. One thread.
+class References {
+ public:
+  References(const VerifyRequest& request, FindingLog& findings, Coverage& coverage);
+
+  void begin(const KeyPositions& keys);
+  // `tree` is over all records so far.
+  void advance(const ledger_format::CompactRange& tree);
+  void finish(std::uint64_t records);
+  // For a receipt, which holds one tree only.
+  void compare_single(const ledger_format::Checkpoint& checkpoint);
+
+ private:
+  struct Reference {
+    std::string source;
+    std::string note;  // as given
+    ledger_format::Checkpoint checkpoint;
+  };
+
+  void add(const KeyPositions& keys, const std::string& source, const std::string& note);
+  bool accept_origin(const KeyPositions& keys, const Reference& reference);
+  void agree(const Reference& reference, const schema::TreeHash& root);
+
+  const VerifyRequest& request_;
+  FindingLog& findings_;
+  Coverage& coverage_;
+  std::vector<Reference> waiting_;  // by size, ascending
+  std::size_t next_ = 0;
+};
+
+}  // namespace aasm::verifier

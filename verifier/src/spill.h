@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "aasm/schema/digest.h"
+#include "aasm/schema/result.h"
+#include "aasm/sqlite/connection.h"
+
+#include "scratch_dir.h"
+
+namespace aasm::verifier {
+
+// What must be remembered of every run and blob, kept in a database of our own in the private
+// directory so that memory does not grow with the ledger: which runs ended, which blobs were named.
+// One thread at a time.
+class Spill {
+ public:
+  static schema::Result<Spill> make(const ScratchDir& scratch);
+
+  schema::Result<void> end_run(std::string_view run);
+  schema::Result<bool> has_ended(std::string_view run);
+
+  // `document` is the digest that the naming record states of the data; zeros for none.
+  schema::Result<void> name_blob(const schema::Sha256& blob, const schema::Sha256& document);
+  // Rows (blob, document) in ascending order of blob.
+  schema::Result<sqlite::Statement> named_blobs();
+
+ private:
+  Spill(sqlite::Connection connection, sqlite::Statement insert_run, sqlite::Statement find_run,
+        sqlite::Statement insert_blob);
+
+  sqlite::Connection connection_;
+  sqlite::Statement insert_run_;
+  sqlite::Statement find_run_;
+  sqlite::Statement insert_blob_;
+};
+
+}  // namespace aasm::verifier

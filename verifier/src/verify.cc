@@ -1,0 +1,76 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "aasm/ledger_format/receipt.h"
+#include "aasm/verifier/verifier.h"
+
+#include "fd.h"
+#include "ledger_check.h"
+#include "outcome.h"
+#include "receipt_check.h"
+#include "report_json.h"
+#include "report_text.h"
+#include "scratch_dir.h"
+#include "snapshot.h"
+#include "verdict.h"
+
+namespace aasm::verifier {
+namespace {
+
+// The copy of a receipt, which take_snapshot() has bounded.
+std::string read_copy(const std::string& path) {
+  std::string bytes;
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  std::string chunk(std::size_t{64} << 10U, '\0');
+  ssize_t got = 0;
+  while ((got = read(fd.get(), chunk.data(), chunk.size())) > 0) {
+    bytes.append(chunk, 0, static_cast<std::size_t>(got));
+  }
+  return bytes;
+}
+
+void check_target(const VerifyRequest& request, Outcome& outcome) {
+  Step<ScratchDir> scratch = ScratchDir::make(request.scratch);
+  if (scratch.fault() != nullptr) {
+    add_fault(outcome.findings, *scratch.fault());
+    return;
+  }
+  Step<Snapshot> taken = take_snapshot(request.target, *scratch.value());
+  if (taken.fault() != nullptr) {
+    add_fault(outcome.findings, *taken.fault());
+    return;
+  }
+  Snapshot& snapshot = *taken.value();
+  outcome.files = std::move(snapshot.files);
+  outcome.copy_attempts = snapshot.attempts;
+  switch (snapshot.kind) {
+    case TargetKind::kLedger:
+      outcome.target_kind = "ledger";
+      check_ledger(request, snapshot.path, *scratch.value(), outcome);
+      return;
+    case TargetKind::kReceipt:
+      outcome.target_kind = "receipt";
+      check_receipt(request, read_copy(snapshot.path), outcome);
+      return;
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(const VerifyRequest& request) {
+  Outcome outcome;
+  check_target(request, outcome);
+  VerifyReport report;
+  report.verdict = verdict_of(outcome.findings);
+  report.json = report_json(request, outcome, report.verdict);
+  report.text = report_text(request, outcome, report.verdict);
+  if (report.verdict == Verdict::kVerified && !outcome.newest_note.empty()) {
+    report.new_state = std::move(outcome.newest_note);
+  }
+  return report;
+}
+
+}  // namespace aasm::verifier
