@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aasm/schema/record_policy.h"
+#include "aasm/schema/record_run.h"
+
+namespace aasm::planner {
+
+// Names of environment variables by what happens to them; never values. Sorted, without duplicates.
+struct CredentialPosture {
+  std::vector<std::string> removed;            // present here, not passed on
+  std::vector<std::string> delegated;          // passed on because policy names them
+  std::vector<std::string> ambient_unremoved;  // passed on although no policy names them
+
+  bool operator==(const CredentialPosture&) const = default;
+};
+
+// The identity-bound, policy-derived statement of what is to run and what it may do
+// (docs/spec/product.md section 2). A value; carries no argument and no environment value.
+struct ExecutionSpec {
+  schema::AgentIdentity identity;
+  schema::PathBytes program;  // absolute, as resolved along PATH
+  std::int64_t arg_count = 0;
+  schema::PathBytes working_dir;  // absolute
+  std::vector<schema::Requirement> requirements;
+  std::string on_denial = "errno";  // errno or kill
+  CredentialPosture credentials;
+};
+
+}  // namespace aasm::planner

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/planner/yaml_tree.h"
+#include "aasm/schema/plan_vocabulary.h"
+#include "aasm/schema/vocabulary.h"
+
+// A policy document as stated (docs/spec/policy.md), every value checked by itself, nothing
+// lowered. An optional that is empty was not stated; a list that is there may hold no entry, which
+// says that nothing is permitted. The two are never confused.
+namespace aasm::planner {
+
+// One entry of a list. `index` is its place in the document, whatever was dropped before it.
+struct TextEntry {
+  std::string text;
+  std::size_t index = 0;
+  Position at;
+};
+struct TextList {
+  Position at;
+  std::vector<TextEntry> entries;
+};
+
+struct NumberEntry {
+  std::int64_t value = 0;
+  std::size_t index = 0;
+  Position at;
+};
+struct NumberList {
+  Position at;
+  std::vector<NumberEntry> entries;
+};
+
+// Entries are paths as policy_path() gives them.
+struct FilesystemNode {
+  Position at;
+  std::optional<TextList> read;
+  std::optional<TextList> write;
+  std::optional<TextList> execute;
+  std::optional<TextList> deny;
+};
+
+struct EgressEntry {
+  std::string host;
+  std::vector<std::int64_t> ports;
+  std::string protocol = "tcp";
+  std::size_t index = 0;
+  Position at;
+};
+struct EgressList {
+  Position at;
+  std::vector<EgressEntry> entries;
+};
+
+// Host patterns of `allowlist` are lower case and carry their port.
+struct NetworkNode {
+  Position at;
+  std::optional<TextList> allowlist;
+  std::optional<EgressList> egress;
+  std::optional<TextList> bind;
+};
+
+struct NameResolutionNode {
+  Position at;
+  std::optional<TextList> allow;
+};
+
+struct SyscallsNode {
+  Position at;
+  std::optional<TextList> allow;
+  std::optional<TextList> deny;
+  std::string on_denial = "errno";
+};
+
+struct ProcessesNode {
+  Position at;
+  std::optional<NumberEntry> max;
+};
+
+struct IpcNode {
+  Position at;
+  std::optional<TextList> unix_sockets;
+  std::vector<TextEntry> settings;  // "abstract_sockets=deny", in the order of the document
+};
+
+struct CredentialsNode {
+  Position at;
+  std::optional<TextList> environment;
+  std::optional<NumberList> descriptors;
+};
+
+struct LimitEntry {
+  std::string name;
+  std::int64_t value = 0;
+  Position at;
+};
+struct ResourcesNode {
+  Position at;
+  std::vector<LimitEntry> limits;
+};
+
+struct CapabilitiesNode {
+  Position at;
+  std::optional<TextList> allow;
+  std::optional<TextList> deny;
+};
+
+struct PostureNode {
+  schema::RequirementPosture fallback = schema::RequirementPosture::kRequired;
+  std::map<schema::Domain, schema::RequirementPosture> domains;
+  std::map<schema::Domain, Position> places;
+};
+
+// A node that is known and belongs to no execution domain.
+struct UnmappedNode {
+  std::string key;
+  Position at;
+};
+
+struct PolicyDocument {
+  std::optional<FilesystemNode> filesystem;
+  std::optional<NetworkNode> network;
+  std::optional<NameResolutionNode> name_resolution;
+  std::optional<SyscallsNode> syscalls;
+  std::optional<ProcessesNode> processes;
+  std::optional<IpcNode> ipc;
+  std::optional<CredentialsNode> credentials;
+  std::optional<ResourcesNode> resources;
+  std::optional<CapabilitiesNode> capabilities;
+  PostureNode posture;
+  schema::EvidenceWish filesystem_evidence = schema::EvidenceWish::kSetup;
+  std::optional<Position> evidence_at;
+  std::vector<UnmappedNode> unmapped;
+  bool tools_allow_all = false;  // tools: {"*": {allow: true}} and no other tool
+};
+
+}  // namespace aasm::planner

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aasm/planner/lower.h"
+#include "aasm/schema/record_plan.h"
+#include "aasm/schema/record_policy.h"
+
+// The texts of refusals: what was asked and in which line of the policy, what this host gives,
+// what to do. One function for each token of docs/spec/product.md section 4; nothing else in the
+// program words a refusal. Every string given here is put in escaped.
+namespace aasm::planner {
+
+// What a message about a requirement needs to know of the policy.
+struct PolicyView {
+  std::string source;  // path of the document; empty when there is none
+  std::vector<DomainPlace> places;
+};
+
+// "filesystem.read.allow (policy.yaml line 7)": the statement a requirement comes from.
+std::string describe_place(const schema::Requirement& requirement, const PolicyView& policy);
+
+// Everything a message about one unmet requirement is made from. Borrowed for the call.
+struct UnmetRequirement {
+  const schema::Requirement& requirement;
+  const schema::DomainCapability* capability;  // null: no report
+  const std::string& backend;
+  const PolicyView& policy;
+};
+
+schema::Refusal refuse_no_capability_reported(const UnmetRequirement& unmet);
+schema::Refusal refuse_domain_unsupported(const UnmetRequirement& unmet);
+schema::Refusal refuse_observe_only(const UnmetRequirement& unmet);
+schema::Refusal refuse_decision_too_late(const UnmetRequirement& unmet);
+schema::Refusal refuse_decision_not_synchronous(const UnmetRequirement& unmet);
+schema::Refusal refuse_prerequisite_unsatisfied(const UnmetRequirement& unmet);
+schema::Refusal refuse_descendant_coverage(const UnmetRequirement& unmet);
+schema::Refusal refuse_no_evidence_produced(const UnmetRequirement& unmet);
+
+// The one of the eight above that belongs to `reason`.
+schema::Refusal refuse_requirement(schema::RefusalReason reason, const UnmetRequirement& unmet);
+
+schema::Refusal refuse_backend_unavailable(const std::string& backend, const std::string& reason);
+schema::Refusal refuse_unknown_backend(const std::string& backend,
+                                       const std::vector<std::string>& known);
+schema::Refusal refuse_backend_class(const std::string& backend, schema::IsolationClass is,
+                                     schema::IsolationClass asked);
+schema::Refusal refuse_backend_with_none(const std::string& backend);
+schema::Refusal refuse_policy_unconfigured(const PolicyView& policy,
+                                           const std::vector<std::string>& looked_in);
+schema::Refusal refuse_policy_load_failed(const std::string& error);
+schema::Refusal refuse_policy_permissive(const PolicyView& policy);
+schema::Refusal refuse_no_requirements(const PolicyView& policy);
+schema::Refusal refuse_filesystem_not_stated(const PolicyView& policy, bool read_stated,
+                                             bool write_stated);
+schema::Refusal refuse_grant_covers_evidence(const schema::PolicyRule& rule,
+                                             const std::vector<std::string>& covered,
+                                             const PolicyView& policy);
+// Another name of a file of ours cannot be found by following paths.
+schema::Refusal refuse_evidence_hard_linked(const std::string& path, std::uint64_t links);
+schema::Refusal refuse_grant_covers_control(const schema::PolicyRule& rule,
+                                            const std::vector<std::string>& covered,
+                                            const PolicyView& policy);
+schema::Refusal refuse_program_not_found(const std::string& program);
+schema::Refusal refuse_program_not_executable(const std::string& program,
+                                              const std::string& reason);
+schema::Refusal refuse_nested_run();
+
+}  // namespace aasm::planner

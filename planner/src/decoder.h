@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aasm/planner/policy_document.h"
+#include "aasm/planner/yaml_tree.h"
+#include "aasm/schema/result.h"
+
+namespace aasm::planner {
+
+// What to do with one key of a map.
+struct KeyReader {
+  std::string key;
+  std::function<void(const YamlMember&)> read;
+};
+
+// Turns one entry of a list into its checked form, or says what is wrong with it.
+using EntryCheck = std::function<schema::Result<std::string>(const std::string&)>;
+
+// Reads typed values out of a tree and collects what is wrong, so that one pass reports every
+// fault. `where` is the dotted path of a node, for messages: "filesystem.read".
+class Decoder {
+ public:
+  std::vector<Problem> take_problems();
+
+  void report(Position at, std::string text);
+
+  // Calls the reader of each key; a key without a reader is a problem that names the nearest.
+  void read_map(const YamlNode& node, const std::string& where,
+                const std::vector<KeyReader>& readers);
+
+  // A list of text. Entries that fail their check are reported and left out; an entry that repeats
+  // an earlier one is left out silently. nullopt when the node is no list.
+  std::optional<TextList> text_list(const YamlNode& node, const std::string& where,
+                                    const EntryCheck& check);
+
+  // A map whose one key is `allow`: the list behind it.
+  std::optional<TextList> allow_list(const YamlNode& node, const std::string& where,
+                                     const EntryCheck& check);
+
+  // Unquoted decimal digits between the bounds.
+  std::optional<std::int64_t> number(const YamlNode& node, const std::string& where,
+                                     std::int64_t least, std::int64_t most);
+
+  // Text, quoted or not, on one line.
+  std::optional<std::string> text(const YamlNode& node, const std::string& where);
+
+  // One of a closed list of words.
+  std::optional<std::string> word(const YamlNode& node, const std::string& where,
+                                  const std::vector<std::string>& known);
+
+  // False, and reported, when `node` is no list.
+  bool is_list(const YamlNode& node, const std::string& where);
+
+ private:
+  void wrong_kind(const YamlNode& node, const std::string& where, const char* wanted);
+
+  std::vector<Problem> problems_;
+};
+
+// "a list", "a map", "text" or "nothing": what stands in the document.
+std::string_view kind_name(const YamlNode& node);
+
+}  // namespace aasm::planner

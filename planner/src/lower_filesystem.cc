@@ -1,0 +1,209 @@
+#include <system_error>
+
+#include <algorithm>
+#include <utility>
+
+#include "aasm/planner/paths.h"
+#include "aasm/schema/utf8.h"
+
+#include "lowering.h"
+
+namespace aasm::planner {
+namespace {
+
+using schema::Domain;
+using schema::EvidenceWish;
+using schema::Requirement;
+using schema::RuleEffect;
+using schema::SelectorType;
+
+std::string shown(const std::string& path) {
+  return "`" + schema::escape_for_display(path) + "`";
+}
+
+// Drops what another entry covers; of two equal paths the first stays.
+template <class Grant>
+std::vector<Grant> collapsed(std::vector<Grant> grants) {
+  std::vector<Grant> kept;
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    bool covered = false;
+    for (std::size_t j = 0; j < grants.size() && !covered; ++j) {
+      covered = i != j && path_covers(grants[j].path, grants[i].path) &&
+                (grants[j].path != grants[i].path || j < i);
+    }
+    if (!covered) {
+      kept.push_back(grants[i]);
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::vector<Lowering::Grant> Lowering::resolved(const TextList& list, const std::string& node,
+                                                Domain domain, bool has_to_exist) {
+  std::vector<Grant> grants;
+  for (const TextEntry& entry : list.entries) {
+    if (!resolve_) {
+      grants.push_back({entry.text, entry.index, entry.at});
+      continue;
+    }
+    const schema::Result<WalkedPath> walked = resolve_(entry.text);
+    if (!walked) {
+      out_.problems.push_back(
+          {entry.at, indexed(node, entry.index) + ": " + walked.error().message()});
+      continue;
+    }
+    if (!walked->exists) {
+      note_missing(*walked, entry, node, domain, has_to_exist);
+    }
+    grants.push_back({walked->resolved, entry.index, entry.at});
+  }
+  return collapsed(std::move(grants));
+}
+
+void Lowering::note_missing(const WalkedPath& walked, const TextEntry& entry,
+                            const std::string& node, Domain domain, bool has_to_exist) {
+  const std::string why =
+      walked.os_errno == ENOENT
+          ? "does not exist"
+          : "cannot be reached: " + std::generic_category().message(walked.os_errno);
+  const std::string what = shown(entry.text) + " " + why;
+  if (has_to_exist) {
+    out_.problems.push_back({entry.at, indexed(node, entry.index) + ": " + what +
+                                           "; a path to write has to be there before the start, "
+                                           "so create it or grant the directory it goes into"});
+    return;
+  }
+  gap(domain, indexed(node, entry.index), what + "; nothing is granted by this entry");
+}
+
+void Lowering::add_grants(Requirement& requirement, std::vector<Grant> grants,
+                          const std::string& node, const std::string& operation) {
+  for (Grant& grant : grants) {
+    std::size_t by = denials_.size();
+    for (std::size_t i = 0; i < denials_.size() && by == denials_.size(); ++i) {
+      by = path_covers(denials_[i].path, grant.path) ? i : by;
+    }
+    if (by != denials_.size()) {
+      denial_used_[by] = true;
+      gap(requirement.domain, indexed(node, grant.index),
+          "outranked by " + indexed("filesystem.deny", denials_[by].index) +
+              "; nothing is granted");
+      continue;
+    }
+    requirement.rules.push_back(make_rule(indexed(node, grant.index), operation,
+                                          SelectorType::kPathPrefix, std::move(grant.path),
+                                          grant.at));
+  }
+}
+
+void Lowering::add_denials(Requirement& requirement, const std::string& operation) {
+  const std::size_t grants = requirement.rules.size();
+  for (std::size_t i = 0; i < denials_.size(); ++i) {
+    const Grant& denial = denials_[i];
+    const auto inside = [&](const schema::PolicyRule& rule) {
+      return rule.effect == RuleEffect::kAllow && rule.operation == operation &&
+             path_covers(rule.selector.value.bytes(), denial.path);
+    };
+    const auto end = requirement.rules.begin() + static_cast<std::ptrdiff_t>(grants);
+    if (std::none_of(requirement.rules.begin(), end, inside)) {
+      continue;
+    }
+    denial_used_[i] = true;
+    // Reading gives the rule its plain id; a second rule of the same entry says its operation.
+    std::string id = indexed("filesystem.deny", denial.index);
+    if (requirement.names_rule(id)) {
+      id += "." + operation;
+    }
+    requirement.rules.push_back(make_rule(std::move(id), operation, SelectorType::kPathPrefix,
+                                          denial.path, denial.at, RuleEffect::kDeny));
+  }
+}
+
+void Lowering::add_execution(Requirement& requirement) {
+  const std::optional<TextList>& execute = document_.filesystem->execute;
+  if (!execute) {
+    gap(Domain::kFilesystemRead, "filesystem.execute",
+        "not stated: execution follows filesystem.read");
+    return;
+  }
+  const std::string node = "filesystem.execute.allow";
+  const std::size_t before = requirement.rules.size();
+  add_grants(requirement, resolved(*execute, node, Domain::kFilesystemRead, false), node,
+             "execute");
+  if (requirement.rules.size() == before) {
+    // Without a rule of its own this would read as "not stated".
+    requirement.rules.push_back(
+        make_rule(node, "execute", SelectorType::kWhole, "", execute->at, RuleEffect::kDeny));
+    return;
+  }
+  add_denials(requirement, "execute");
+}
+
+void Lowering::filesystem_read() {
+  const std::optional<FilesystemNode>& node = document_.filesystem;
+  if (node && node->deny) {
+    denials_ = resolved(*node->deny, "filesystem.deny", Domain::kFilesystemRead, false);
+    denial_used_.assign(denials_.size(), false);
+  }
+  const bool stated = node && node->read;
+  if (const auto by = restricted("file_read")) {
+    begin(Domain::kFilesystemRead, by->first, by->first, by->second);
+    if (stated) {
+      gap(Domain::kFilesystemRead, "filesystem.read",
+          "outranked by " + by->first + ": nothing may be read or executed");
+    }
+  } else if (stated) {
+    const std::string name = "filesystem.read.allow";
+    Requirement& requirement = begin(Domain::kFilesystemRead, name, name, node->read->at);
+    add_grants(requirement, resolved(*node->read, name, Domain::kFilesystemRead, false), name,
+               "read");
+    add_denials(requirement, "read");
+    add_execution(requirement);
+  } else {
+    return;
+  }
+  if (document_.filesystem_evidence == EvidenceWish::kDecisions) {
+    out_.requirements.back().evidence = EvidenceWish::kDecisions;
+  }
+}
+
+void Lowering::filesystem_write() {
+  const std::optional<FilesystemNode>& node = document_.filesystem;
+  auto by = restricted("file_write");
+  if (!by) {
+    by = restricted("file_delete");  // creating, writing and removing are one domain
+  }
+  const bool stated = node && node->write;
+  if (by) {
+    begin(Domain::kFilesystemWrite, by->first, by->first, by->second);
+    if (stated) {
+      gap(Domain::kFilesystemWrite, "filesystem.write",
+          "outranked by " + by->first +
+              ": writing and removing files are one domain, nothing may be written");
+    }
+  } else if (stated) {
+    const std::string name = "filesystem.write.allow";
+    Requirement& requirement = begin(Domain::kFilesystemWrite, name, name, node->write->at);
+    add_grants(requirement, resolved(*node->write, name, Domain::kFilesystemWrite, true), name,
+               "write");
+    add_denials(requirement, "write");
+  } else {
+    return;
+  }
+  out_.requirements.back().evidence = document_.filesystem_evidence;
+}
+
+void Lowering::note_unused_denials() {
+  for (std::size_t i = 0; i < denials_.size(); ++i) {
+    if (!denial_used_[i]) {
+      gap(std::nullopt, indexed("filesystem.deny", denials_[i].index),
+          shown(denials_[i].path) +
+              " lies in no grant by its path, so the default denies it already; another mount of "
+              "it inside a grant is not looked for");
+    }
+  }
+}
+
+}  // namespace aasm::planner

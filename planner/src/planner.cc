@@ -1,0 +1,20 @@
+#include "aasm/planner/planner.h"
+
+#include <utility>
+
+namespace aasm::planner {
+
+BuiltSpec build_spec(const ResolvedPolicy& policy, const SpecInputs& inputs) {
+  BuiltSpec built;
+  built.environment = plan_environment(inputs.environment, policy.credentials);
+  built.spec.identity = inputs.identity;
+  built.spec.program = schema::PathBytes(inputs.program);
+  built.spec.arg_count = inputs.arg_count;
+  built.spec.working_dir = schema::PathBytes(inputs.working_dir);
+  built.spec.requirements = policy.record.requirements;
+  built.spec.on_denial = policy.record.on_denial;
+  built.spec.credentials = built.environment.posture;
+  return built;
+}
+
+}  // namespace aasm::planner

@@ -1,0 +1,184 @@
+#include "aasm/planner/policy_decode.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aasm/planner/suggest.h"
+
+#include "decode_nodes.h"
+#include "decoder.h"
+
+namespace aasm::planner {
+namespace {
+
+constexpr std::size_t kShownProblems = 20;
+constexpr const char* kApiVersion = "agent-assembly/v1";
+
+const YamlMember* member_of(const YamlNode& node, std::string_view key) {
+  const auto found = std::find_if(node.members.begin(), node.members.end(),
+                                  [&](const YamlMember& member) { return member.key == key; });
+  return found == node.members.end() ? nullptr : &*found;
+}
+
+// tools: {"*": {allow: true}}, which the reference writes for "everything is allowed".
+bool allows_all_tools(const YamlNode& tools) {
+  if (tools.kind != YamlNode::Kind::kMap || tools.members.size() != 1 ||
+      tools.members.front().key != "*") {
+    return false;
+  }
+  const YamlNode& rule = tools.members.front().value;
+  const YamlMember* allow = member_of(rule, "allow");
+  return rule.members.size() == 1 && allow != nullptr && !allow->value.quoted &&
+         allow->value.text == "true";
+}
+
+std::vector<KeyReader> spec_readers(Decoder& decoder, const DecodeContext& context,
+                                    PolicyDocument& document) {
+  const auto node = [&](const char* key, void (*read)(Decoder&, const YamlNode&, PolicyDocument&)) {
+    return KeyReader{key, [&decoder, &document, read](const YamlMember& member) {
+                       read(decoder, member.value, document);
+                     }};
+  };
+  const auto with_context =
+      [&](const char* key,
+          void (*read)(Decoder&, const YamlNode&, const DecodeContext&, PolicyDocument&)) {
+        return KeyReader{key, [&decoder, &context, &document, read](const YamlMember& member) {
+                           read(decoder, member.value, context, document);
+                         }};
+      };
+  const auto unmapped = [&](const char* key) {
+    return KeyReader{key, [&document](const YamlMember& member) {
+                       document.unmapped.push_back({member.key, member.key_at});
+                       document.tools_allow_all |=
+                           member.key == "tools" && allows_all_tools(member.value);
+                     }};
+  };
+  return {
+      with_context("filesystem", decode_filesystem),
+      node("network", decode_network),
+      node("name_resolution", decode_name_resolution),
+      with_context("syscalls", decode_syscalls),
+      node("processes", decode_processes),
+      with_context("ipc", decode_ipc),
+      node("credentials", decode_credentials),
+      node("resources", decode_resources),
+      node("capabilities", decode_capabilities),
+      node("posture", decode_posture),
+      {"evidence", [&](const YamlMember& member) { decode_evidence(decoder, member, document); }},
+      unmapped("tools"),
+      unmapped("budget"),
+      unmapped("schedule"),
+      unmapped("data"),
+      unmapped("approval"),
+      unmapped("approval_timeout_secs"),
+      unmapped("scope"),
+      unmapped("version")};
+}
+
+void decode_metadata(Decoder& decoder, const YamlNode& node) {
+  const auto text = [&](const char* key) {
+    return KeyReader{key, [&decoder, key](const YamlMember& member) {
+                       if (member.value.kind != YamlNode::Kind::kScalar) {
+                         decoder.report(member.value.at, std::string("metadata.") + key +
+                                                             " has to be text and is " +
+                                                             std::string(kind_name(member.value)));
+                       }
+                     }};
+  };
+  const KeyReader extends = {
+      "extends", [&](const YamlMember& member) {
+        decoder.report(member.key_at,
+                       "metadata.extends is not built yet: this document would be read without "
+                       "the ones it names. Put their statements in here and remove the key");
+      }};
+  const KeyReader scope = {
+      "scope", [&](const YamlMember& member) {
+        decoder.word(member.value, "metadata.scope", {"global", "org", "team", "agent", "tool"});
+      }};
+  decoder.read_map(node, "metadata",
+                   {text("name"), text("version"), text("description"), extends, scope});
+}
+
+void expect_value(Decoder& decoder, const YamlNode& root, const char* key, const char* wanted) {
+  const YamlMember* member = member_of(root, key);
+  if (member == nullptr) {
+    decoder.report(root.at, std::string("`") + key + "` is missing; an enveloped policy says " +
+                                key + ": " + wanted);
+    return;
+  }
+  decoder.word(member->value, key, {wanted});
+}
+
+bool is_envelope(const YamlNode& root) {
+  return member_of(root, "apiVersion") != nullptr || member_of(root, "kind") != nullptr ||
+         member_of(root, "spec") != nullptr;
+}
+
+void decode_envelope(Decoder& decoder, const YamlNode& root, const DecodeContext& context,
+                     PolicyDocument& document) {
+  const std::vector<KeyReader> spec = spec_readers(decoder, context, document);
+  const auto nothing = [](const YamlMember&) {};
+  std::vector<KeyReader> top = {
+      {"apiVersion", nothing},
+      {"kind", nothing},
+      {"metadata", [&](const YamlMember& member) { decode_metadata(decoder, member.value); }},
+      {"spec", [&](const YamlMember& member) { decoder.read_map(member.value, "spec", spec); }}};
+  for (const KeyReader& reader : spec) {
+    top.push_back({reader.key, [&](const YamlMember& member) {
+                     decoder.report(
+                         member.key_at,
+                         "`" + member.key + "` stands beside `spec`; it belongs into it");
+                   }});
+  }
+  expect_value(decoder, root, "apiVersion", kApiVersion);
+  expect_value(decoder, root, "kind", "Policy");
+  if (member_of(root, "spec") == nullptr) {
+    decoder.report(root.at, "`spec` is missing; the statements of a policy stand in it");
+  }
+  decoder.read_map(root, "the document", top);
+}
+
+void decode_flat(Decoder& decoder, const YamlNode& root, const DecodeContext& context,
+                 PolicyDocument& document) {
+  std::vector<KeyReader> readers = spec_readers(decoder, context, document);
+  readers.push_back(
+      {"metadata", [&](const YamlMember& member) { decode_metadata(decoder, member.value); }});
+  decoder.read_map(root, "the document", readers);
+}
+
+}  // namespace
+
+DecodedPolicy decode_policy(std::string_view bytes, const DecodeContext& context) {
+  ParsedYaml parsed = parse_yaml(bytes);
+  if (!parsed.root) {
+    return {std::nullopt, {std::move(*parsed.problem)}};
+  }
+  Decoder decoder;
+  PolicyDocument document;
+  if (is_envelope(*parsed.root)) {
+    decode_envelope(decoder, *parsed.root, context, document);
+  } else {
+    decode_flat(decoder, *parsed.root, context, document);
+  }
+  std::vector<Problem> problems = decoder.take_problems();
+  if (!problems.empty()) {
+    return {std::nullopt, std::move(problems)};
+  }
+  return {std::move(document), {}};
+}
+
+std::string render_problems(std::string_view source, const std::vector<Problem>& problems) {
+  std::string text;
+  for (std::size_t i = 0; i < problems.size() && i < kShownProblems; ++i) {
+    const Problem& problem = problems[i];
+    text.append(i == 0 ? "" : "\n").append(source).append(":");
+    text.append(std::to_string(problem.at.line)).append(":");
+    text.append(std::to_string(problem.at.column)).append(": ").append(problem.text);
+  }
+  if (problems.size() > kShownProblems) {
+    text += "\nand " + std::to_string(problems.size() - kShownProblems) + " more";
+  }
+  return text;
+}
+
+}  // namespace aasm::planner
