@@ -1,0 +1,144 @@
+#include "attribution.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace aasm::backend_native {
+namespace {
+
+process::Fd open_process(std::int64_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid);
+  return process::Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+// The start of a file below `directory`; empty when it cannot be read.
+std::string read_start(const process::Fd& directory, const char* name) {
+  const process::Fd file(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> buffer{};
+  const ssize_t got = file ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
+  return got > 0 ? std::string(buffer.data(), static_cast<std::size_t>(got)) : std::string();
+}
+
+std::optional<std::int64_t> leading_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc{}) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+// "Tgid:\t123". The process chooses its name, which stands in the first line; the kernel escapes
+// newlines in it, so no line of its making can look like this one.
+std::optional<std::int64_t> thread_group(const process::Fd& directory) {
+  constexpr std::string_view kField = "\nTgid:\t";
+  const std::string status = read_start(directory, "status");
+  const std::size_t at = status.find(kField);
+  if (at == std::string::npos) {
+    return std::nullopt;
+  }
+  return leading_number(std::string_view(status).substr(at + kField.size()));
+}
+
+// The fourth field of stat: "123 (name) S 45". The name may hold parentheses; the last one ends it.
+std::optional<std::int64_t> parent_of(const process::Fd& directory) {
+  const std::string stat = read_start(directory, "stat");
+  const std::size_t end = stat.rfind(')');
+  if (end == std::string::npos || end + 4 > stat.size()) {
+    return std::nullopt;
+  }
+  return leading_number(std::string_view(stat).substr(end + 4));
+}
+
+std::optional<schema::PathBytes> executable_of(const process::Fd& directory) {
+  std::array<char, PATH_MAX + 1> buffer{};
+  const ssize_t got = ::readlinkat(directory.get(), "exe", buffer.data(), buffer.size());
+  if (got < 0) {
+    return std::nullopt;
+  }
+  return schema::PathBytes(std::string(buffer.data(), static_cast<std::size_t>(got)));
+}
+
+}  // namespace
+
+void Attribution::make_room() {
+  if (known_.size() < capacity_) {
+    return;
+  }
+  const auto oldest =
+      std::min_element(known_.begin(), known_.end(), [](const auto& left, const auto& right) {
+        return left.second.last_use < right.second.last_use;
+      });
+  known_.erase(oldest);
+}
+
+Attribution::Known* Attribution::open_thread(pid_t tid) {
+  known_.erase(tid);
+  Known known;
+  known.directory = open_process(tid);
+  if (!known.directory) {
+    return nullptr;
+  }
+  const std::optional<std::int64_t> pid = thread_group(known.directory);
+  if (!pid) {
+    return nullptr;
+  }
+  known.pid = *pid;
+  make_room();
+  return &known_.emplace(tid, std::move(known)).first->second;
+}
+
+Caller Attribution::identify(pid_t tid) {
+  ++uses_;
+  const auto found = known_.find(tid);
+  Known* known = found == known_.end() ? nullptr : &found->second;
+  std::optional<schema::PathBytes> executable;
+  if (known != nullptr) {
+    executable = executable_of(known->directory);
+  }
+  if (!executable) {
+    // New here, or ended and its number reused, or unreadable: only opening it again can tell.
+    known = open_thread(tid);
+    if (known == nullptr) {
+      return {};
+    }
+    executable = executable_of(known->directory);
+  }
+  known->last_use = uses_;
+  Caller caller;
+  caller.pid = known->pid;
+  caller.executable = std::move(executable).value_or(schema::PathBytes());
+  return caller;
+}
+
+std::vector<std::int64_t> Attribution::parents(std::int64_t pid) const {
+  std::vector<std::int64_t> chain;
+  const std::int64_t self = ::getpid();
+  process::Fd child = open_process(pid);
+  while (child && chain.size() < kMaxParents) {
+    const std::optional<std::int64_t> parent = parent_of(child);
+    if (!parent || *parent <= 0 || (*parent == self && self != root_)) {
+      break;
+    }
+    process::Fd directory = open_process(*parent);
+    if (parent_of(child) != parent) {
+      break;
+    }
+    chain.push_back(*parent);
+    if (*parent == root_) {
+      break;
+    }
+    child = std::move(directory);
+  }
+  return chain;
+}
+
+}  // namespace aasm::backend_native

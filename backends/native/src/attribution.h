@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "aasm/process/fd.h"
+#include "aasm/schema/path_bytes.h"
+
+namespace aasm::backend_native {
+
+// Who made a call. `executable` is what /proc/TID/exe names, "(deleted)" and all; empty when it
+// cannot be read. `pid` is 0 when nothing could be read.
+struct Caller {
+  std::int64_t pid = 0;  // thread group id
+  schema::PathBytes executable;
+};
+
+// From the thread id of a notification to process, parents and executable, by /proc (proc(5)).
+//
+// What is read is true of the blocked caller only if the notification is still valid afterwards
+// (SECCOMP_IOCTL_NOTIF_ID_VALID): its thread then existed during the reading, so its number named
+// nobody else. Checking that is the channel's part. The cache keeps an open directory for each
+// thread; one of a thread that has ended answers ESRCH for ever, so a number that was reused is
+// noticed. The executable is read anew each time, since exec(2) changes it. One thread at a time;
+// holds at most `capacity` descriptors.
+class Attribution {
+ public:
+  static constexpr std::size_t kDefaultCapacity = 64;
+  // Ancestors beyond this are left out of `parents`.
+  static constexpr std::size_t kMaxParents = 64;
+
+  // Chains of parents end at `root` (the warden), or at the process this runs in.
+  explicit Attribution(pid_t root, std::size_t capacity = kDefaultCapacity)
+      : root_(root), capacity_(capacity) {}
+
+  Caller identify(pid_t tid);
+
+  // Parents of process `pid`, nearest first, the last being the root when the chain reaches it.
+  // Each link was seen from both ends: the child still named that parent after the parent had been
+  // opened. Ends early where that fails or a process is gone.
+  std::vector<std::int64_t> parents(std::int64_t pid) const;
+
+  std::size_t cached() const { return known_.size(); }
+
+ private:
+  struct Known {
+    process::Fd directory;  // /proc/TID
+    std::int64_t pid = 0;
+    std::uint64_t last_use = 0;
+  };
+
+  Known* open_thread(pid_t tid);
+  void make_room();
+
+  pid_t root_;
+  std::size_t capacity_;
+  std::uint64_t uses_ = 0;
+  std::unordered_map<pid_t, Known> known_;
+};
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,313 @@
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/kcmp.h>
+#include <linux/seccomp.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "aasm/schema/path_bytes.h"
+
+#include "canary.h"
+#include "canary_objects.h"
+#include "classify.h"
+#include "syscall_names.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+using schema::Purpose;
+
+constexpr std::int64_t kAtExecveCheck = 0x10000;  // AT_EXECVE_CHECK, Linux 6.14
+constexpr std::size_t kMaxProtectedPaths = 64;
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_X86_64;
+#else
+constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_AARCH64;
+#endif
+
+// One of the calls that do nothing and are on few policies' lists.
+struct HarmlessCall {
+  std::string_view name;
+  std::string_view action;
+};
+constexpr std::array<HarmlessCall, 4> kHarmlessCalls = {{
+    {"unshare", "unshare(0)"},
+    {"kcmp", "kcmp of the caller with itself"},
+    {"process_vm_readv", "process_vm_readv of nothing from the caller itself"},
+    {"seccomp", "seccomp(SECCOMP_GET_ACTION_AVAIL)"},
+}};
+
+std::string quoted(const std::string& path) {
+  return "\"" + schema::PathBytes(path).display() + "\"";
+}
+
+// The part of a canary that is known before it runs.
+struct Described {
+  std::string id;
+  Domain domain = Domain::kFilesystemRead;
+  Purpose purpose = Purpose::kSelfProtection;
+  std::string step;
+  std::string action;
+};
+
+class CanaryPlanner {
+ public:
+  explicit CanaryPlanner(const CanaryContext& context) : context_(context) {}
+
+  CanaryPlan plan() {
+    add_filesystem_canaries();
+    add_filter_canary();
+    add_environ_canary();
+    add_descriptor_canary();
+    add_capability_canary();
+    add_attempts_on_paths();
+    add_attempts_on_processes();
+    return std::move(plan_);
+  }
+
+ private:
+  bool stated(Domain domain) const {
+    return std::any_of(context_.requirements.begin(), context_.requirements.end(),
+                       [domain](const schema::Requirement& r) { return r.domain == domain; });
+  }
+  Purpose purpose(Domain domain) const {
+    return stated(domain) ? Purpose::kPolicy : Purpose::kSelfProtection;
+  }
+
+  ScriptedCanary& add(Described what, const ScriptCall& call, std::vector<int> refusals,
+                      MissingControl missing) {
+    ScriptedCanary scripted;
+    scripted.canary.id = std::move(what.id);
+    scripted.canary.domain = what.domain;
+    scripted.canary.purpose = what.purpose;
+    scripted.canary.step = std::move(what.step);
+    scripted.canary.action = std::move(what.action);
+    scripted.entry = plan_.script.add(call);
+    scripted.refusals = std::move(refusals);
+    scripted.missing_control = missing;
+    plan_.canaries.push_back(std::move(scripted));
+    return plan_.canaries.back();
+  }
+
+  ScriptCall open_call(const std::string& path, int flags) {
+    ScriptCall call;
+    call.number = SYS_openat;
+    call.returns_descriptor = true;
+    call.args = {value_arg(AT_FDCWD), plan_.script.text(path), value_arg(flags | O_CLOEXEC),
+                 value_arg(0)};
+    return call;
+  }
+
+  void add_filesystem_canaries() {
+    const std::string& directory = context_.protect.canary_dir;
+    if (stated(Domain::kFilesystemRead)) {
+      const std::string path = canary_read_path(directory);
+      add({"filesystem_read.open", Domain::kFilesystemRead, Purpose::kPolicy, "landlock",
+           "openat(" + quoted(path) + ", O_RDONLY)"},
+          open_call(path, O_RDONLY), {EACCES}, MissingControl::kFails);
+      add_execute_canary(canary_exec_path(directory));
+    }
+    if (stated(Domain::kFilesystemWrite)) {
+      const std::string path = canary_write_path(directory);
+      add({"filesystem_write.open", Domain::kFilesystemWrite, Purpose::kPolicy, "landlock",
+           "openat(" + quoted(path) + ", O_WRONLY)"},
+          open_call(path, O_WRONLY), {EACCES}, MissingControl::kFails);
+    }
+  }
+
+  // With AT_EXECVE_CHECK the kernel decides and executes nothing; it refuses the flag before 6.14.
+  // The argument vector is empty: a script has no way to place a pointer in memory.
+  void add_execute_canary(const std::string& path) {
+    ScriptCall call;
+    call.number = SYS_execveat;
+    call.args = {value_arg(AT_FDCWD), plan_.script.text(path), scratch_arg(0), scratch_arg(0),
+                 value_arg(kAtExecveCheck)};
+    add({"filesystem_read.execute", Domain::kFilesystemRead, Purpose::kPolicy, "landlock",
+         "execveat(" + quoted(path) + ", AT_EXECVE_CHECK)"},
+        call, {EACCES}, MissingControl::kNoCanary);
+  }
+
+  ScriptCall harmless_call(std::string_view name, long number) {
+    ScriptCall call;
+    call.number = number;
+    if (name == "unshare") {
+      call.args = {value_arg(0)};
+    } else if (name == "kcmp") {
+      call.args = {own_pid_arg(), own_pid_arg(), value_arg(KCMP_VM), value_arg(0), value_arg(0)};
+    } else if (name == "process_vm_readv") {
+      call.args = {own_pid_arg(), value_arg(0), value_arg(0), value_arg(0), value_arg(0)};
+    } else {
+      const std::uint32_t action = SECCOMP_RET_ALLOW;
+      std::array<char, sizeof action> bytes{};
+      std::memcpy(bytes.data(), &action, sizeof action);
+      call.args = {value_arg(SECCOMP_GET_ACTION_AVAIL), value_arg(0),
+                   plan_.script.blob({bytes.data(), bytes.size()})};
+    }
+    return call;
+  }
+
+  // What the channel would answer the workload.
+  schema::Event answer_to(std::int32_t number) const {
+    NotifiedCall call;
+    call.data.nr = number;
+    call.data.arch = kNativeAuditArch;
+    return classify(call, context_.filter).event;
+  }
+
+  void add_filter_canary() {
+    for (const HarmlessCall& harmless : kHarmlessCalls) {
+      const std::optional<std::int32_t> number = syscall_number(harmless.name);
+      if (!number || number_action(context_.filter, *number) != NumberAction::kNotify) {
+        continue;
+      }
+      const schema::Event answer = answer_to(*number);
+      const bool by_policy = answer.rule.rfind("self_protection.", 0) != 0;
+      ScriptedCanary& scripted =
+          add({"syscall." + std::string(harmless.name), Domain::kSyscall,
+               by_policy ? Purpose::kPolicy : Purpose::kSelfProtection, "seccomp",
+               std::string(harmless.action)},
+              harmless_call(harmless.name, *number), {EPERM}, MissingControl::kFails);
+      scripted.must_be_reported = true;
+      plan_.forbidden_entry = scripted.entry;
+      return;
+    }
+    plan_.none.push_back({Domain::kSyscall,
+                          "policy allows every call that could be tried without harm: unshare, "
+                          "kcmp, process_vm_readv, seccomp"});
+  }
+
+  void add_environ_canary() {
+    const std::string path = "/proc/" + std::to_string(context_.supervisor_pid) + "/environ";
+    add({"credential.environ", Domain::kCredential, purpose(Domain::kCredential), "landlock",
+         "openat(environ of the supervisor, O_RDONLY)"},
+        open_call(path, O_RDONLY), {EACCES, EPERM}, MissingControl::kNoCanary);
+  }
+
+  void add_descriptor_canary() {
+    ScriptCall call;
+    call.number = SYS_fcntl;
+    call.args = {value_arg(context_.canary_descriptor), value_arg(F_GETFD), value_arg(0)};
+    add({"descriptors.closed", Domain::kCredential, purpose(Domain::kCredential), "descriptors",
+         "fcntl(F_GETFD) of a descriptor that is not passed on"},
+        call, {EBADF}, MissingControl::kFails);
+  }
+
+  // Asks for exactly the capabilities the supervisor has: no change before the cut, a rise after.
+  void add_capability_canary() {
+    const CapabilitySets& sets = context_.capabilities;
+    if (!context_.cut_capabilities) {
+      plan_.none.push_back({Domain::kCredential, "capability cut: there is nothing to cut"});
+      return;
+    }
+    const std::array<std::uint32_t, 2> head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<std::uint32_t, 6> data{};
+    for (std::size_t half = 0; half < 2; ++half) {
+      data.at(half * 3) = static_cast<std::uint32_t>(sets.effective >> (32 * half));
+      data.at(half * 3 + 1) = static_cast<std::uint32_t>(sets.permitted >> (32 * half));
+      data.at(half * 3 + 2) = static_cast<std::uint32_t>(sets.inheritable >> (32 * half));
+    }
+    std::array<char, sizeof head> head_bytes{};
+    std::array<char, sizeof data> data_bytes{};
+    std::memcpy(head_bytes.data(), head.data(), sizeof head);
+    std::memcpy(data_bytes.data(), data.data(), sizeof data);
+    ScriptCall call;
+    call.number = SYS_capset;
+    call.args = {plan_.script.blob({head_bytes.data(), head_bytes.size()}),
+                 plan_.script.blob({data_bytes.data(), data_bytes.size()})};
+    add({"capabilities.raise", Domain::kCredential, Purpose::kSelfProtection, "capabilities",
+         "capset(2) to the supervisor's own capabilities"},
+        call, {EPERM}, MissingControl::kFails);
+  }
+
+  void add_attempt_on_path(const std::string& path, int flags) {
+    struct stat status {};
+    if (plan_.script.full() || ::lstat(path.c_str(), &status) != 0) {
+      return;
+    }
+    const bool directory = S_ISDIR(status.st_mode);
+    const bool reads = flags == O_RDONLY;
+    add({"self_protection." + std::string(reads ? "read." : "write.") + std::to_string(++attempts_),
+         reads ? Domain::kFilesystemRead : Domain::kFilesystemWrite, Purpose::kSelfProtection,
+         "landlock", "openat(" + quoted(path) + (reads ? ", O_RDONLY)" : ", O_WRONLY)")},
+        open_call(path, flags | (directory ? O_DIRECTORY : 0)), {EACCES, EPERM},
+        MissingControl::kIgnored);
+    if (reads && !directory) {
+      add_attempt_on_path(path, O_WRONLY);
+    }
+  }
+
+  // A directory stands for the files in it too: policy could have granted one of them alone.
+  std::vector<std::string> unreadable_paths() const {
+    std::vector<std::string> paths;
+    for (const std::string& path : context_.protect.unreadable) {
+      paths.push_back(path);
+      std::error_code ignored;
+      std::filesystem::directory_iterator entries(path, ignored);
+      for (; !ignored && entries != std::filesystem::directory_iterator();
+           entries.increment(ignored)) {
+        paths.push_back(entries->path().string());
+      }
+    }
+    paths.resize(std::min(paths.size(), kMaxProtectedPaths / 2));
+    return paths;
+  }
+
+  bool runs_now(const std::string& path) const {
+    return std::find(context_.executing.begin(), context_.executing.end(), path) !=
+           context_.executing.end();
+  }
+
+  void add_attempts_on_paths() {
+    for (const std::string& path : unreadable_paths()) {
+      add_attempt_on_path(path, O_RDONLY);
+    }
+    for (const std::string& path : context_.protect.unwritable) {
+      if (!runs_now(path)) {
+        add_attempt_on_path(path, O_WRONLY);
+      }
+    }
+  }
+
+  void add_attempts_on_processes() {
+    const std::string memory = "/proc/" + std::to_string(context_.supervisor_pid) + "/mem";
+    add({"self_protection.supervisor_memory", Domain::kCredential, Purpose::kSelfProtection,
+         "landlock", "openat(mem of the supervisor, O_RDWR)"},
+        open_call(memory, O_RDWR), {EACCES, EPERM}, MissingControl::kIgnored);
+    add_signal_attempt("supervisor", value_arg(context_.supervisor_pid));
+    add_signal_attempt("warden", warden_pid_arg());
+  }
+
+  void add_signal_attempt(const std::string& whom, ScriptArg pid) {
+    ScriptCall call;
+    call.number = SYS_kill;
+    call.args = {pid, value_arg(0)};
+    add({"self_protection.signal_" + whom, Domain::kIpc, Purpose::kSelfProtection, "landlock",
+         "kill(" + whom + ", 0)"},
+        call, {EPERM}, MissingControl::kIgnored);
+  }
+
+  const CanaryContext& context_;
+  CanaryPlan plan_;
+  int attempts_ = 0;
+};
+
+}  // namespace
+
+CanaryPlan plan_canaries(const CanaryContext& context) {
+  return CanaryPlanner(context).plan();
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,188 @@
+#include "capabilities.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Attempt;
+using schema::AttemptOutcome;
+using schema::Domain;
+using schema::DomainCapability;
+using schema::Prerequisite;
+using schema::PrerequisiteStatus;
+using schema::ProbeAttempt;
+
+constexpr std::string_view kNotBuilt = "not built in this version of aasm-native: ";
+
+std::string missing_part(Domain domain) {
+  switch (domain) {
+    case Domain::kNetworkEgress:
+      return "connections are not mediated";
+    case Domain::kNameResolution:
+      return "name resolution is not mediated";
+    case Domain::kProcessCreation:
+      return "the number of processes is not limited";
+    case Domain::kIpc:
+      return "sockets and shared memory are not mediated";
+    case Domain::kResource:
+      return "resource limits are not installed";
+    case Domain::kFilesystemRead:
+    case Domain::kFilesystemWrite:
+    case Domain::kSyscall:
+    case Domain::kCredential:
+      break;
+  }
+  return "the domain is not mediated";
+}
+
+std::vector<std::string> limitations_of(Domain domain) {
+  switch (domain) {
+    case Domain::kFilesystemRead:
+      return {
+          "Landlock does not restrict stat, access, readlink, chdir and getxattr: names, sizes and "
+          "attributes of files outside the grants stay visible",
+          "execution is checked where a file is executed; an anonymous memory file, or an "
+          "interpreter that reads a granted script, is not",
+      };
+    case Domain::kFilesystemWrite:
+      return {
+          "Landlock does not restrict chmod, chown, utime, setxattr and flock: attributes of files "
+          "outside the grants can be changed where their owner and mode permit it",
+      };
+    case Domain::kCredential:
+      return {
+          "environ, mem and maps of processes outside are refused; cmdline, stat and status are "
+          "readable where policy grants /proc",
+          "a credential in a file or behind a socket is not covered by this domain",
+      };
+    case Domain::kSyscall:
+    case Domain::kNetworkEgress:
+    case Domain::kNameResolution:
+    case Domain::kProcessCreation:
+    case Domain::kIpc:
+    case Domain::kResource:
+      break;
+  }
+  return {};
+}
+
+schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt>& attempts) {
+  schema::DecisionChannel channel;
+  channel.mechanism = "none";
+  if (domain != Domain::kSyscall) {
+    channel.scope =
+        domain == Domain::kCredential
+            ? "no single decision is reported: environment and descriptors are set up once"
+            : "no single filesystem decision is reported: this version proves the set-up only";
+    return channel;
+  }
+  const bool reported = std::any_of(attempts.begin(), attempts.end(), [](const ProbeAttempt& a) {
+    return a.channel == schema::ChannelReport::kReported;
+  });
+  if (reported) {
+    channel.mechanism = "seccomp_user_notification";
+    channel.scope =
+        "every system call that the filter does not let through, of every process of the tree; a "
+        "filter that the workload adds itself can refuse a call before it is seen";
+    channel.loss_counted_by = "the caller waits for the answer; events not written are counted";
+  } else {
+    channel.scope = "the probe's refused call was not reported";
+  }
+  return channel;
+}
+
+bool succeeded(const Attempt& attempt) {
+  return attempt.outcome == AttemptOutcome::kSucceeded;
+}
+bool refused(const Attempt& attempt) {
+  return attempt.outcome == AttemptOutcome::kRefused;
+}
+
+std::string attempt_text(const Attempt& attempt) {
+  std::string text(schema::token(attempt.outcome));
+  return attempt.os_errno == 0 ? text : text + " (errno " + std::to_string(attempt.os_errno) + ")";
+}
+
+Prerequisite prerequisite_from(std::string text, const ProbeAttempt& pair) {
+  Prerequisite prerequisite;
+  prerequisite.text = std::move(text);
+  prerequisite.detail = pair.action + ": without the boundary " + attempt_text(pair.control) +
+                        ", inside it " + attempt_text(pair.inside);
+  if (succeeded(pair.inside)) {
+    prerequisite.status = PrerequisiteStatus::kUnsatisfied;
+  } else if (succeeded(pair.control) && refused(pair.inside)) {
+    prerequisite.status = PrerequisiteStatus::kSatisfied;
+  }
+  return prerequisite;
+}
+
+std::string boundary_text(Domain domain) {
+  switch (domain) {
+    case Domain::kFilesystemRead:
+      return "Landlock refuses reading and executing outside the grants";
+    case Domain::kFilesystemWrite:
+      return "Landlock refuses writing outside the grants";
+    case Domain::kSyscall:
+      return "the filter refuses and reports an unlisted system call";
+    case Domain::kCredential:
+      return "descriptors are closed and other processes' environments are refused";
+    case Domain::kNetworkEgress:
+    case Domain::kNameResolution:
+    case Domain::kProcessCreation:
+    case Domain::kIpc:
+    case Domain::kResource:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Domain> supported_domains() {
+  return {Domain::kFilesystemRead, Domain::kFilesystemWrite, Domain::kSyscall, Domain::kCredential};
+}
+
+DomainCapability unsupported_capability(Domain domain) {
+  DomainCapability capability;
+  capability.domain = domain;
+  capability.reason = std::string(kNotBuilt) + missing_part(domain);
+  capability.channel.mechanism = "none";
+  return capability;
+}
+
+DomainCapability derive_capability(Domain domain, std::vector<ProbeAttempt> attempts,
+                                   const ProbeAttempt& signal_scope) {
+  DomainCapability capability;
+  capability.domain = domain;
+  capability.channel = channel_of(domain, attempts);
+  bool went_through = false;
+  bool watched = !attempts.empty();
+  for (const ProbeAttempt& attempt : attempts) {
+    capability.prerequisites.push_back(prerequisite_from(boundary_text(domain), attempt));
+    went_through = went_through || succeeded(attempt.inside);
+    watched = watched && succeeded(attempt.control) && refused(attempt.inside);
+  }
+  capability.prerequisites.push_back(prerequisite_from(
+      "signal scope (Landlock ABI 6): processes outside cannot be signalled", signal_scope));
+  capability.attempts = std::move(attempts);
+  if (went_through) {
+    capability.reason = "the probe's forbidden action went through inside the boundary";
+    return capability;
+  }
+  capability.limitations = limitations_of(domain);
+  capability.support =
+      capability.limitations.empty() ? schema::Support::kFull : schema::Support::kPartial;
+  capability.mediation = schema::Mediation::kEnforce;
+  capability.timing = schema::Timing::kPre;
+  capability.synchrony = schema::Synchrony::kSync;
+  if (watched) {
+    capability.failure = schema::FailurePosture::kFailClosed;
+    capability.descendants = schema::DescendantCoverage::kProcessTree;
+  }
+  return capability;
+}
+
+}  // namespace aasm::backend_native

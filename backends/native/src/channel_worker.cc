@@ -1,0 +1,336 @@
+#include "channel_worker.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "aasm/process/pidfd.h"
+
+#include "syscall_names.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Error;
+using schema::ReplyState;
+using schema::Result;
+using Clock = Coalescer::Clock;
+
+ReplyState reply_of(bool reached_caller) {
+  return reached_caller ? ReplyState::kAccepted : ReplyState::kCallerGone;
+}
+
+void raise_flag(const process::Fd& event) {
+  const std::uint64_t one = 1;
+  // An eventfd that was never read is far from full, so this cannot fail.
+  [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof(one));
+}
+
+// Until the open batch is due, rounded up; -1 without one.
+int wait_ms(const Coalescer& coalescer) {
+  const auto due = coalescer.deadline();
+  if (!due) {
+    return -1;
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
+  return left > 0 ? static_cast<int>(left) : 0;
+}
+
+std::string_view phase_step(Phase phase) {
+  return phase == Phase::kCanary ? "canaries" : "handover";
+}
+
+}  // namespace
+
+ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
+    : listener_(std::move(listener)),
+      report_pipe_(std::move(setup.report_pipe)),
+      spec_(std::move(setup.spec)),
+      script_(std::move(setup.script)),
+      child_pid_(setup.child),
+      attribution_(setup.warden),
+      coalescer_(setup.limits) {
+  state_.totals.present = true;
+  state_.totals.opened = true;
+}
+
+Result<std::unique_ptr<ChannelWorker>> ChannelWorker::start(ChannelSetup setup) {
+  Listener listener =
+      AASM_TRY_CONTEXT(Listener::open(std::move(setup.listener)), "opening the channel");
+  process::Fd child = AASM_TRY(process::pidfd_open(setup.child));
+  std::unique_ptr<ChannelWorker> worker(new ChannelWorker(std::move(listener), std::move(setup)));
+  worker->child_ = std::move(child);
+  worker->stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  worker->ended_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!worker->stop_ || !worker->ended_) {
+    return process::system_error("making an event descriptor", errno);
+  }
+  AASM_TRY(worker->launch_thread());
+  return worker;
+}
+
+ChannelWorker::~ChannelWorker() {
+  stop();
+}
+
+Result<void> ChannelWorker::launch_thread() {
+  // Signals are the session's: the new thread inherits a mask that blocks them all.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  const int failed = ::pthread_create(&thread, nullptr, &ChannelWorker::thread_main, this);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failed != 0) {
+    return process::system_error("starting the channel's thread", failed);
+  }
+  thread_ = thread;
+  return {};
+}
+
+void* ChannelWorker::thread_main(void* self) {
+  static_cast<ChannelWorker*>(self)->run();
+  return nullptr;
+}
+
+void ChannelWorker::stop() {
+  if (!thread_) {
+    return;
+  }
+  raise_flag(stop_);
+  ::pthread_join(*thread_, nullptr);
+  thread_.reset();
+}
+
+void ChannelWorker::run() {
+  Turn turn = Turn::kAgain;
+  while (turn == Turn::kAgain) {
+    turn = wait();
+  }
+  coalescer_.flush();
+  if (turn == Turn::kStop) {
+    listener_.close();
+  }
+  publish_totals(turn == Turn::kHungUp);
+  raise_flag(ended_);
+}
+
+ChannelWorker::Turn ChannelWorker::wait() {
+  std::array<pollfd, 3> fds = {{{listener_.fd(), POLLIN, 0},
+                                {stop_.get(), POLLIN, 0},
+                                {report_pipe_.get(), POLLIN, 0}}};  // -1 is passed over
+  const int ready = ::poll(fds.data(), fds.size(), wait_ms(coalescer_));
+  if (ready < 0 && errno != EINTR) {
+    fail("channel", process::system_error("waiting for notifications", errno));
+    return Turn::kStop;
+  }
+  if (ready > 0 && (fds[0].revents & POLLIN) != 0) {
+    const Result<void> served = serve_one();
+    if (!served) {
+      coalescer_.count_dropped(Clock::now());
+      fail("channel", served.error());
+      return Turn::kStop;
+    }
+  } else if (ready > 0 && (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+    return Turn::kHungUp;
+  } else if (ready > 0 && (fds[1].revents & POLLIN) != 0) {
+    return Turn::kStop;
+  } else if (ready > 0 && fds[2].revents != 0) {
+    note_report_pipe();
+  }
+  if (coalescer_.deadline()) {
+    coalescer_.flush_if_due(Clock::now());
+  }
+  return Turn::kAgain;
+}
+
+// Before each event: a caller that is blocked in a call cannot be executing, so what the pipe says
+// after the notification arrived is what it said when the call was made.
+void ChannelWorker::note_report_pipe() {
+  std::array<char, 64> bytes{};
+  for (;;) {
+    pollfd pipe = {report_pipe_.get(), POLLIN, 0};
+    if (!report_pipe_ || ::poll(&pipe, 1, 0) <= 0) {
+      return;
+    }
+    const ssize_t got = ::read(report_pipe_.get(), bytes.data(), bytes.size());
+    if (got > 0 || (got < 0 && errno == EINTR)) {
+      continue;
+    }
+    report_pipe_.reset();
+    const std::lock_guard lock(state_.mutex);
+    if (state_.phase == Phase::kHandover) {
+      state_.phase = Phase::kWorkload;
+      coalescer_.set_emitter(std::exchange(state_.emit, nullptr));
+    }
+    state_.changed.notify_all();
+    return;
+  }
+}
+
+Phase ChannelWorker::current_phase() {
+  const std::lock_guard lock(state_.mutex);
+  return state_.phase;
+}
+
+Result<void> ChannelWorker::serve_one() {
+  if (!AASM_TRY(listener_.receive())) {
+    return {};
+  }
+  note_report_pipe();
+  const seccomp_notif call = listener_.call();
+  const Phase phase = current_phase();
+  if (phase == Phase::kWorkload) {
+    return serve_workload(call);
+  }
+  return serve_launch(call, phase);
+}
+
+Result<void> ChannelWorker::serve_launch(const seccomp_notif& call, Phase phase) {
+  // The answer of a caller that died meanwhile reaches nobody, which needs no mention here: the
+  // launch fails because its child is gone.
+  switch (gate(phase, script_, child_pid_, call)) {
+    case GateAnswer::kLetRun:
+      AASM_TRY(listener_.let_run(call.id));
+      return {};
+    case GateAnswer::kCanary:
+      return serve_canary(call);
+    case GateAnswer::kCanariesBegin:
+      AASM_TRY(listener_.answer_zero(call.id));
+      return {};
+    case GateAnswer::kReadyForProgram: {
+      const std::lock_guard lock(state_.mutex);
+      state_.withheld = call.id;
+      state_.changed.notify_all();
+      return {};
+    }
+    case GateAnswer::kViolation:
+      return end_launch(call, phase);
+  }
+  return end_launch(call, phase);
+}
+
+Result<void> ChannelWorker::serve_canary(const seccomp_notif& call) {
+  Classification verdict = classify({call.data, call.pid, 0}, spec_);
+  if (verdict.answer == AnswerKind::kKill) {
+    verdict.answer = AnswerKind::kRefuse;
+    verdict.event.os_errno = verdict.fallback_errno;
+  }
+  CanaryReport report;
+  report.number = call.data.nr;
+  report.reply = AASM_TRY(answer(call, &verdict));
+  report.os_errno = verdict.event.os_errno;
+  const std::lock_guard lock(state_.mutex);
+  state_.reports.push_back(report);
+  return {};
+}
+
+Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
+  const auto now = Clock::now();
+  coalescer_.flush_if_due(now);
+  Caller caller = attribution_.identify(static_cast<pid_t>(call.pid));
+  const bool blocked = listener_.still_blocked(call.id);
+  if (!blocked) {
+    caller = {};  // whatever was read may be of somebody who was given the number since
+  }
+  Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
+  schema::Event& event = verdict.event;
+  event.tid = call.pid;
+  event.pid = caller.pid != 0 ? caller.pid : event.tid;
+  event.executable = std::move(caller.executable);
+  if (blocked && verdict.recorded && !coalescer_.holds(EventKind::kDecision, event)) {
+    event.parents = attribution_.parents(event.pid);
+  }
+  event.reply = blocked ? AASM_TRY(answer(call, &verdict)) : ReplyState::kCallerGone;
+  if (verdict.recorded) {
+    record(std::move(event), now);
+  }
+  return {};
+}
+
+void ChannelWorker::record(schema::Event event, Clock::time_point now) {
+  const std::int64_t before = coalescer_.full_batches();
+  coalescer_.add(EventKind::kDecision, std::move(event), now);
+  if (coalescer_.full_batches() == before) {
+    return;
+  }
+  const int wait = static_cast<int>(pace_.take(now).count());
+  if (wait > 0) {
+    pollfd stop = {stop_.get(), POLLIN, 0};
+    ::poll(&stop, 1, wait);  // a stop ends the wait; the loop looks at it next
+  }
+}
+
+Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classification* verdict) {
+  switch (verdict->answer) {
+    case AnswerKind::kRefuse:
+      return reply_of(AASM_TRY(listener_.refuse(call.id, verdict->event.os_errno)));
+    case AnswerKind::kContinue:
+      return reply_of(AASM_TRY(listener_.let_run(call.id)));
+    case AnswerKind::kEmulate:
+      return reply_of(AASM_TRY(listener_.answer_zero(call.id)));
+    case AnswerKind::kKill:
+      return kill_caller(call, verdict);
+  }
+  return reply_of(AASM_TRY(listener_.refuse(call.id, EPERM)));
+}
+
+// The process is opened while its thread is known to be blocked, so the signal can meet nobody
+// else; the thread never returns from the call.
+Result<ReplyState> ChannelWorker::kill_caller(const seccomp_notif& call, Classification* verdict) {
+  const auto pid = static_cast<pid_t>(verdict->event.pid);
+  const Result<process::Fd> process = process::pidfd_open(pid);
+  if (process && !listener_.still_blocked(call.id)) {
+    return ReplyState::kCallerGone;
+  }
+  if (process && process::send_signal(process->borrow(), SIGKILL)) {
+    if (pid == child_pid_) {
+      const std::lock_guard lock(state_.mutex);
+      state_.killed_program = true;
+    }
+    return ReplyState::kKilledWhileBlocked;
+  }
+  verdict->event.os_errno = verdict->fallback_errno;
+  return reply_of(AASM_TRY(listener_.refuse(call.id, verdict->fallback_errno)));
+}
+
+Result<void> ChannelWorker::end_launch(const seccomp_notif& call, Phase phase) {
+  const SyscallArch arch = syscall_arch(call.data.arch, call.data.nr);
+  fail(std::string(phase_step(phase)),
+       Error(schema::ErrorCode::kIntegrity,
+             "the launch helper made an unexpected call: " + syscall_name(arch, call.data.nr)));
+  // It may be dead already; the refusal below holds in any case.
+  (void)process::send_signal(child_.borrow(), SIGKILL);
+  AASM_TRY(listener_.refuse(call.id, EPERM));
+  return {};
+}
+
+void ChannelWorker::fail(std::string step, const Error& error) {
+  const std::lock_guard lock(state_.mutex);
+  if (!state_.failure) {
+    planner::LaunchFailure failure;
+    failure.step = std::move(step);
+    failure.detail = error.message();
+    failure.os_errno = error.os_errno();
+    state_.failure = std::move(failure);
+  }
+  state_.changed.notify_all();
+}
+
+void ChannelWorker::publish_totals(bool hung_up) {
+  const std::lock_guard lock(state_.mutex);
+  schema::ChannelTotals totals = coalescer_.totals();
+  totals.present = true;
+  totals.opened = true;
+  totals.closed = hung_up && !state_.failure;
+  state_.totals = totals;
+  state_.ended = true;
+  state_.changed.notify_all();
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution.h"
+#include "channel.h"
+#include "classify.h"
+#include "listener.h"
+#include "pace.h"
+
+namespace aasm::backend_native {
+
+// What session and channel thread share; every member under `mutex`.
+struct ChannelState {
+  std::mutex mutex;
+  std::condition_variable changed;
+  Phase phase = Phase::kCanary;
+  std::optional<std::uint64_t> withheld;  // notification of the rendezvous that waits for go
+  std::vector<CanaryReport> reports;
+  planner::ActivityEmitter emit;
+  std::optional<planner::LaunchFailure> failure;
+  schema::ChannelTotals totals;
+  bool killed_program = false;
+  bool ended = false;
+};
+
+// The thread of a Channel. The public members belong to the session's thread, all else runs in the
+// thread they start.
+class ChannelWorker {
+ public:
+  static schema::Result<std::unique_ptr<ChannelWorker>> start(ChannelSetup setup);
+  ChannelWorker(const ChannelWorker&) = delete;
+  ChannelWorker& operator=(const ChannelWorker&) = delete;
+  ~ChannelWorker();
+
+  ChannelState& state() { return state_; }
+  int ended_fd() const { return ended_.get(); }
+  // Answers the withheld rendezvous with 0; false when the child is gone.
+  schema::Result<bool> answer_withheld(std::uint64_t id) const { return listener_.answer_zero(id); }
+  // Makes the thread answer what is pending and end; returns when it has.
+  void stop();
+
+ private:
+  enum class Turn : std::uint8_t { kAgain, kHungUp, kStop };
+
+  ChannelWorker(Listener listener, ChannelSetup setup);
+  schema::Result<void> launch_thread();
+  static void* thread_main(void* self);
+  void run();
+  Turn wait();
+  schema::Result<void> serve_one();
+  void note_report_pipe();
+  Phase current_phase();
+  schema::Result<void> serve_launch(const seccomp_notif& call, Phase phase);
+  schema::Result<void> serve_canary(const seccomp_notif& call);
+  schema::Result<void> serve_workload(const seccomp_notif& call);
+  void record(schema::Event event, Coalescer::Clock::time_point now);
+  schema::Result<schema::ReplyState> answer(const seccomp_notif& call, Classification* verdict);
+  schema::Result<schema::ReplyState> kill_caller(const seccomp_notif& call,
+                                                 Classification* verdict);
+  schema::Result<void> end_launch(const seccomp_notif& call, Phase phase);
+  void fail(std::string step, const schema::Error& error);
+  void publish_totals(bool hung_up);
+
+  Listener listener_;
+  process::Fd report_pipe_;  // empty once its end was seen
+  process::Fd child_;        // pidfd
+  process::Fd stop_;         // eventfd
+  process::Fd ended_;        // eventfd
+  FilterSpec spec_;
+  CanaryScript script_;
+  pid_t child_pid_;
+  Attribution attribution_;
+  Coalescer coalescer_;
+  Pace pace_;
+  ChannelState state_;
+  std::optional<pthread_t> thread_;
+};
+
+}  // namespace aasm::backend_native

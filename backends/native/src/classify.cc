@@ -1,0 +1,202 @@
+#include "classify.h"
+
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "aasm/wire/helper_wire.h"
+
+#include "bpf.h"
+#include "syscall_names.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::DecisionCause;
+using schema::DecisionOutcome;
+
+constexpr std::string_view kMechanism = "seccomp_user_notification";
+
+std::uint32_t low_half(std::uint64_t argument) {
+  return static_cast<std::uint32_t>(argument & 0xFFFFFFFFU);
+}
+
+Classification describe(const NotifiedCall& call) {
+  const SyscallArch arch = syscall_arch(call.data.arch, call.data.nr);
+  Classification result;
+  result.event.domain = schema::Domain::kSyscall;
+  result.event.operation = "call";
+  result.event.object.type = schema::ObjectType::kSyscall;
+  result.event.object.name = syscall_name(arch, call.data.nr);
+  result.event.object.number = call.data.nr;
+  result.event.object.arch = arch_token(arch);
+  result.event.mechanism = kMechanism;
+  return result;
+}
+
+Classification refuse(Classification result, std::string rule, int os_errno) {
+  result.answer = AnswerKind::kRefuse;
+  result.event.outcome = DecisionOutcome::kDenied;
+  result.event.cause = DecisionCause::kPolicy;
+  result.event.rule = std::move(rule);
+  result.event.os_errno = os_errno;
+  return result;
+}
+
+Classification refuse_by_policy(Classification result, const FilterSpec& spec, std::string rule,
+                                int os_errno) {
+  result = refuse(std::move(result), std::move(rule), os_errno);
+  if (spec.kill_on_denial) {
+    result.answer = AnswerKind::kKill;
+    result.fallback_errno = os_errno;
+    result.event.os_errno = 0;  // a killed caller receives none
+  }
+  return result;
+}
+
+Classification protect(Classification result, std::string_view name, int os_errno) {
+  return refuse(std::move(result), "self_protection." + std::string(name), os_errno);
+}
+
+Classification compat(Classification result, std::string_view name, AnswerKind answer,
+                      DecisionOutcome outcome, int os_errno) {
+  result.answer = answer;
+  result.event.outcome = outcome;
+  result.event.cause = DecisionCause::kCompat;
+  result.event.rule = "compat." + std::string(name);
+  result.event.os_errno = os_errno;
+  return result;
+}
+
+Classification nested_filter(Classification result) {
+  result.event.nested_filter = true;
+  return compat(std::move(result), "nested_filter", AnswerKind::kContinue,
+                DecisionOutcome::kAllowed, 0);
+}
+
+// The program and this file disagree, which must not let a call through.
+Classification unexpected(Classification result) {
+  result = refuse(std::move(result), "", EPERM);
+  result.event.cause = DecisionCause::kFault;
+  return result;
+}
+
+Classification judge_prctl(Classification result, const seccomp_data& data) {
+  switch (low_half(data.args[0])) {
+    case kPrctlSetSeccomp:
+      return nested_filter(std::move(result));
+    case kPrctlSetMm:
+      return protect(std::move(result), "prctl_set_mm", EPERM);
+    case kPrctlSetDumpable:
+      if (data.args[1] == 0) {
+        return compat(std::move(result), "set_dumpable", AnswerKind::kEmulate,
+                      DecisionOutcome::kEmulated, 0);
+      }
+      break;
+    default:
+      break;
+  }
+  return unexpected(std::move(result));
+}
+
+Classification judge_ioctl(Classification result, const seccomp_data& data) {
+  switch (low_half(data.args[1])) {
+    case kIoctlTiocsti:
+      return protect(std::move(result), "tiocsti", EPERM);
+    case kIoctlTioclinux:
+      return protect(std::move(result), "tioclinux", EPERM);
+    default:
+      return unexpected(std::move(result));
+  }
+}
+
+// The caller is blocked, so its own numbers cannot have passed to another process.
+Classification judge_prlimit(Classification result, const NotifiedCall& call) {
+  const auto target = static_cast<std::int32_t>(low_half(call.data.args[0]));
+  if (target > 0 && (target == call.tid || target == call.pid)) {
+    result.answer = AnswerKind::kContinue;
+    result.event.outcome = DecisionOutcome::kAllowed;
+    result.recorded = false;
+    return result;
+  }
+  return protect(std::move(result), "prlimit_other", EPERM);
+}
+
+Classification judge_arguments(Classification result, const NotifiedCall& call) {
+  switch (call.data.nr) {
+    case SYS_ioctl:
+      return judge_ioctl(std::move(result), call.data);
+    case SYS_prctl:
+      return judge_prctl(std::move(result), call.data);
+    case SYS_prlimit64:
+      return judge_prlimit(std::move(result), call);
+    case SYS_clone:
+      if ((low_half(call.data.args[0]) & kCloneNewFlags) != 0) {
+        return protect(std::move(result), "clone_namespaces", EPERM);
+      }
+      return unexpected(std::move(result));
+    case SYS_seccomp:
+      if (low_half(call.data.args[0]) <= kSeccompSetModeFilter) {
+        return nested_filter(std::move(result));
+      }
+      return unexpected(std::move(result));
+    default:
+      return unexpected(std::move(result));
+  }
+}
+
+// A number we cannot name, or cannot even read as one of ours: it is answered as if the kernel
+// did not have it.
+Classification refuse_unknown(Classification result, const FilterSpec& spec,
+                              std::string_view protection) {
+  if (spec.default_notify) {
+    return refuse_by_policy(std::move(result), spec, spec.default_rule, ENOSYS);
+  }
+  return protect(std::move(result), protection, ENOSYS);
+}
+
+int closed_errno(ClosedAnswer answer) {
+  switch (answer) {
+    case ClosedAnswer::kEperm:
+      return EPERM;
+    case ClosedAnswer::kEnosys:
+      return ENOSYS;
+    case ClosedAnswer::kEopnotsupp:
+      return EOPNOTSUPP;
+  }
+  return EPERM;
+}
+
+}  // namespace
+
+Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
+  Classification result = describe(call);
+  const std::int32_t number = call.data.nr;
+  if (syscall_arch(call.data.arch, number) != kNativeArch || number < 0) {
+    return refuse_unknown(std::move(result), spec, "foreign_architecture");
+  }
+  if (number == static_cast<std::int32_t>(wire::kRendezvousCall)) {
+    return refuse_unknown(std::move(result), spec, "rendezvous");
+  }
+  const auto denied = spec.denied.find(number);
+  if (denied != spec.denied.end()) {
+    return refuse_by_policy(std::move(result), spec, denied->second, EPERM);
+  }
+  const auto closed = spec.closed.find(number);
+  if (closed != spec.closed.end() && closed->second->answer != ClosedAnswer::kEperm) {
+    return compat(std::move(result), closed->second->name, AnswerKind::kRefuse,
+                  DecisionOutcome::kDenied, closed_errno(closed->second->answer));
+  }
+  if (!spec.policy_allows(number)) {
+    return refuse_by_policy(std::move(result), spec, spec.default_rule,
+                            known_syscall_number(number) ? EPERM : ENOSYS);
+  }
+  if (closed != spec.closed.end()) {
+    return protect(std::move(result), closed->second->name, EPERM);
+  }
+  return judge_arguments(std::move(result), call);
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <linux/seccomp.h>
+
+#include <cstdint>
+
+#include "aasm/schema/record_activity.h"
+
+#include "filter_spec.h"
+
+// What a notified call is answered, and how it stands in the record. docs/spec/backends.md.
+namespace aasm::backend_native {
+
+enum class AnswerKind : std::uint8_t {
+  kRefuse,    // with event.os_errno
+  kContinue,  // the kernel runs the call; only ever decided on argument registers
+  kEmulate,   // answered 0 without effect
+  kKill,      // the caller's process, while the call is still blocked; else refuse with `fallback`
+};
+
+struct NotifiedCall {
+  seccomp_data data{};
+  std::int64_t tid = 0;
+  std::int64_t pid = 0;  // thread group id; 0 when it could not be read
+};
+
+// `event` has what depends on the call and the policy; number, reply, pid, tid, parents,
+// executable and counts are the caller's to fill in.
+struct Classification {
+  AnswerKind answer = AnswerKind::kRefuse;
+  std::int64_t fallback_errno = 0;  // kKill: the answer should killing fail
+  bool recorded = true;  // false: a call policy allows, which a register test could not let through
+  schema::Event event;
+};
+
+// A pure function of its arguments, for calls of the workload. The first that applies:
+//   another architecture or x32      ENOSYS  default rule, or self_protection.foreign_architecture
+//   named by a deny rule             EPERM   that rule
+//   closed, answered for fallback    ENOSYS or EOPNOTSUPP   compat.<name>, cause compat
+//   not on a stated allow list       EPERM, ENOSYS for a number without a name   default rule
+//   closed                           EPERM   self_protection.<name>
+//   judged by argument               syscall_closed.inc
+// Denials by a rule of the policy kill when the policy says so; no others do.
+Classification classify(const NotifiedCall& call, const FilterSpec& spec);
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,260 @@
+#include "controls.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "bpf.h"
+#include "landlock_uapi.h"
+#include "parts.h"
+#include "syscall_groups.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Control;
+using schema::ControlPrepared;
+using schema::Domain;
+using schema::Purpose;
+using schema::Requirement;
+using wire::Step;
+
+const Requirement* requirement_on(const PreparedFacts& facts, Domain domain) {
+  for (const Requirement& requirement : facts.request.spec.requirements) {
+    if (requirement.domain == domain) {
+      return &requirement;
+    }
+  }
+  return nullptr;
+}
+
+// What denials of this requirement may cite.
+std::vector<std::string> denial_rules(const Requirement& requirement) {
+  std::vector<std::string> rules = {requirement.default_rule};
+  for (const schema::PolicyRule& rule : requirement.rules) {
+    if (rule.effect == schema::RuleEffect::kDeny) {
+      rules.push_back(rule.id);
+    }
+  }
+  return rules;
+}
+
+Control control_of(const PreparedFacts& facts, std::string id, Domain domain, Step step) {
+  Control control;
+  control.id = std::move(id);
+  control.domain = domain;
+  control.purpose = Purpose::kSelfProtection;
+  control.step = wire::step_name(step);
+  const auto index = static_cast<std::size_t>(step);
+  if (index < facts.steps.size()) {
+    const wire::StepReport& report = facts.steps[index];
+    control.installed = report.state == static_cast<std::uint32_t>(wire::StepState::kDone);
+    control.os_errno = report.os_errno;
+  }
+  return control;
+}
+
+// Purpose policy, with the rules of the requirement, when the domain is stated.
+void serve_policy(const PreparedFacts& facts, Control& control) {
+  const Requirement* requirement = requirement_on(facts, control.domain);
+  if (requirement != nullptr) {
+    control.purpose = Purpose::kPolicy;
+    control.rules = denial_rules(*requirement);
+  }
+}
+
+Control landlock_control(const PreparedFacts& facts, Domain domain,
+                         const std::vector<schema::PathGrant>& grants) {
+  Control control = control_of(facts, "landlock", domain, Step::kLandlock);
+  serve_policy(facts, control);
+  control.mechanism = "landlock";
+  control.landlock = schema::LandlockDetail{facts.ruleset.abi, hex_mask(facts.ruleset.handled_fs),
+                                            hex_mask(facts.ruleset.scoped), grants};
+  return control;
+}
+
+Control no_new_privs_control(const PreparedFacts& facts) {
+  Control control = control_of(facts, "no_new_privs", Domain::kCredential, Step::kNoNewPrivs);
+  control.mechanism = "prctl";
+  control.rules = {"self_protection.no_new_privs"};
+  return control;
+}
+
+Control environment_control(const PreparedFacts& facts) {
+  // The environment is an argument of the exec: there is no step before it.
+  Control control = control_of(facts, "environment", Domain::kCredential, Step::kTarget);
+  serve_policy(facts, control);
+  control.mechanism = "execve_environment";
+  control.step = wire::step_name(Step::kExec);
+  control.installed = true;
+  control.os_errno = 0;
+  for (const std::string& entry : facts.request.environment) {
+    control.names.push_back(entry.substr(0, entry.find('=')));
+  }
+  control.removed = facts.request.spec.credentials.removed;
+  control.note = "only these names are in the environment of the program";
+  return control;
+}
+
+// No control, but an inventory: what a policy that names no variable leaves in reach.
+Control environment_left_open(const PreparedFacts& facts) {
+  Control control = control_of(facts, "environment", Domain::kCredential, Step::kTarget);
+  control.mechanism = "none";
+  control.step = wire::step_name(Step::kExec);
+  control.installed = false;
+  control.os_errno = 0;
+  control.ambient_unremoved = facts.request.spec.credentials.ambient_unremoved;
+  control.note = "the environment is passed on as it is";
+  return control;
+}
+
+Control descriptors_control(const PreparedFacts& facts) {
+  Control control = control_of(facts, "descriptors", Domain::kCredential, Step::kDescriptors);
+  serve_policy(facts, control);
+  control.mechanism = "close_range";
+  control.descriptors.assign(facts.request.descriptors.begin(), facts.request.descriptors.end());
+  return control;
+}
+
+Control core_dump_control(const PreparedFacts& facts) {
+  Control control = control_of(facts, "core_dumps", Domain::kCredential, Step::kResourceLimits);
+  control.mechanism = "rlimit_core";
+  control.rules = {"self_protection.core_dumps"};
+  control.note = "RLIMIT_CORE is 0";
+  return control;
+}
+
+Control capabilities_control(const PreparedFacts& facts) {
+  Control control = control_of(facts, "capabilities", Domain::kCredential, Step::kCapabilities);
+  control.mechanism = "capset";
+  control.rules = {"self_protection.capabilities"};
+  control.note = "kept at most " + hex_mask(facts.cut->keep) +
+                 (facts.cut->bounding_set ? ", the bounding set too"
+                                          : "; the bounding set is unchanged, and no_new_privs "
+                                            "keeps executed files from using it");
+  return control;
+}
+
+Control scope_control(const PreparedFacts& facts, std::string id, Domain domain,
+                      std::string mechanism, std::string note) {
+  Control control = control_of(facts, std::move(id), domain, Step::kLandlock);
+  control.mechanism = std::move(mechanism);
+  control.rules = {"self_protection." + control.id};
+  control.note = std::move(note);
+  return control;
+}
+
+Control seccomp_policy_control(const PreparedFacts& facts) {
+  Control control = control_of(facts, "seccomp", Domain::kSyscall, Step::kSeccomp);
+  serve_policy(facts, control);
+  control.mechanism = "seccomp_user_notification";
+  return control;
+}
+
+Control seccomp_protection_control(const PreparedFacts& facts) {
+  Control control = control_of(facts, "seccomp", Domain::kSyscall, Step::kSeccomp);
+  control.mechanism = "seccomp_user_notification";
+  for (const auto& closed : facts.filter.closed) {
+    const bool refused = closed.second->answer == ClosedAnswer::kEperm;
+    control.rules.push_back((refused ? "self_protection." : "compat.") +
+                            std::string(closed.second->name));
+  }
+  for (const ClosedArgument& argument : closed_arguments()) {
+    const bool compat = argument.rule == "set_dumpable" || argument.rule == "nested_filter";
+    control.rules.push_back((compat ? "compat." : "self_protection.") + std::string(argument.rule));
+  }
+  std::sort(control.rules.begin(), control.rules.end());
+  return control;
+}
+
+void add_seccomp_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
+  if (facts.filter.stated) {
+    controls.push_back(seccomp_policy_control(facts));
+  }
+  controls.push_back(seccomp_protection_control(facts));
+  Control& first = controls[controls.size() - (facts.filter.stated ? 2 : 1)];
+  first.seccomp = seccomp_detail(facts.filter, facts.program);
+}
+
+// A control whose list of grants is too long becomes several that differ in nothing else.
+std::vector<Control> split_grants(Control control) {
+  if (!control.landlock) {
+    return {std::move(control)};
+  }
+  std::vector<Control> pieces;
+  for (auto& grants : split_for_records(std::move(control.landlock->grants))) {
+    pieces.push_back(control);
+    pieces.back().landlock->grants = std::move(grants);
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<Control> list_controls(const PreparedFacts& facts) {
+  std::vector<Control> controls;
+  controls.push_back(no_new_privs_control(facts));
+  // A policy that names no variable lets the environment pass: then nothing is controlled.
+  const bool controlled = requirement_on(facts, Domain::kCredential) != nullptr &&
+                          facts.request.spec.credentials.ambient_unremoved.empty();
+  controls.push_back(controlled ? environment_control(facts) : environment_left_open(facts));
+  controls.push_back(descriptors_control(facts));
+  controls.push_back(core_dump_control(facts));
+  if (facts.cut) {
+    controls.push_back(capabilities_control(facts));
+  }
+  controls.push_back(landlock_control(facts, Domain::kFilesystemRead, facts.ruleset.read_grants));
+  controls.push_back(landlock_control(facts, Domain::kFilesystemWrite, facts.ruleset.write_grants));
+  if ((facts.ruleset.scoped & landlock::kScopeSignal) != 0) {
+    controls.push_back(scope_control(facts, "signal_scope", Domain::kIpc, "landlock_scope",
+                                     "no signal leaves the process tree"));
+  }
+  controls.push_back(scope_control(facts, "ptrace", Domain::kCredential, "landlock_domain",
+                                   "processes outside cannot be traced or read"));
+  add_seccomp_controls(facts, controls);
+  return controls;
+}
+
+std::vector<ControlPrepared> control_records(std::vector<Control> controls,
+                                             std::vector<schema::PreparedImage> images,
+                                             schema::BoundBy bound,
+                                             const std::string& failed_step) {
+  std::vector<Control> pieces;
+  for (Control& control : controls) {
+    for (Control& piece : split_grants(std::move(control))) {
+      pieces.push_back(std::move(piece));
+    }
+  }
+  std::vector<ControlPrepared> records;
+  for (auto& piece : split_for_records(std::move(pieces))) {
+    ControlPrepared record;
+    record.backend = "aasm-native";
+    record.controls = std::move(piece);
+    record.bound = bound;
+    record.failed_step = failed_step;
+    record.part = static_cast<std::int64_t>(records.size() + 1);
+    records.push_back(std::move(record));
+  }
+  records.front().images = std::move(images);
+  for (ControlPrepared& record : records) {
+    record.parts = static_cast<std::int64_t>(records.size());
+  }
+  return records;
+}
+
+std::vector<schema::BoundaryProved> proved_records(schema::BoundaryProved proved) {
+  std::vector<schema::BoundaryProved> records;
+  for (auto& piece : split_for_records(std::move(proved.canaries))) {
+    schema::BoundaryProved record;
+    record.canaries = std::move(piece);
+    record.part = static_cast<std::int64_t>(records.size() + 1);
+    records.push_back(std::move(record));
+  }
+  records.front().no_canary = std::move(proved.no_canary);
+  for (schema::BoundaryProved& record : records) {
+    record.parts = static_cast<std::int64_t>(records.size());
+  }
+  return records;
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <linux/filter.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "aasm/planner/backend.h"
+#include "aasm/schema/record_boundary.h"
+#include "aasm/wire/status_page.h"
+
+#include "filter_spec.h"
+#include "helper_frame.h"
+#include "ruleset.h"
+
+namespace aasm::backend_native {
+
+// What the records of one preparation are made from. Borrowed for the call.
+struct PreparedFacts {
+  const planner::LaunchRequest& request;
+  const Ruleset& ruleset;
+  const FilterSpec& filter;
+  std::span<const sock_filter> program;
+  std::span<const wire::StepReport> steps;  // as the helper reported them
+  std::optional<CapabilityCut> cut;         // nullopt: there was nothing to cut
+};
+
+// The controls in the order of their installation. A control whose denials a stated requirement
+// asks for has purpose policy and lists the ids such denials cite: the requirement's default rule
+// and its deny rules. What is installed whatever the policy says has purpose self_protection and
+// lists "self_protection.<name>" and "compat.<name>". A control counts as installed only when the
+// helper reported its step done.
+std::vector<schema::Control> list_controls(const PreparedFacts& facts);
+
+// The body of control.prepared, in as many parts as its lists need. `images` and `bound` stand in
+// the first.
+std::vector<schema::ControlPrepared> control_records(std::vector<schema::Control> controls,
+                                                     std::vector<schema::PreparedImage> images,
+                                                     schema::BoundBy bound,
+                                                     const std::string& failed_step);
+
+// boundary.proved in as many parts as it needs.
+std::vector<schema::BoundaryProved> proved_records(schema::BoundaryProved proved);
+
+}  // namespace aasm::backend_native

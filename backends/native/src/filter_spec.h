@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "aasm/schema/record_policy.h"
+#include "aasm/schema/result.h"
+
+#include "syscall_groups.h"
+
+// What policy and self-protection together say about every system call number. The filter program
+// (bpf.h), the answers to notified calls (classify.h) and the record of the control are all
+// computed from this one value, so they cannot disagree.
+namespace aasm::backend_native {
+
+// What the program does with a native number. The last five look at argument registers.
+enum class NumberAction : std::uint8_t {
+  kAllow,
+  kNotify,
+  kJudgeIoctl,
+  kJudgeClone,
+  kJudgePrctl,
+  kJudgePrlimit,
+  kJudgeSeccomp,
+};
+
+// A value; numbers are those of the native architecture. Rule ids are those of policy.resolved.
+struct FilterSpec {
+  bool stated = false;          // policy states the domain `syscall`
+  bool default_notify = false;  // what no rule names is refused: an allow list is stated
+  bool kill_on_denial = false;
+  std::string default_rule;                          // cited when no rule names the call
+  std::map<std::int32_t, std::string> allowed;       // number to rule
+  std::map<std::int32_t, std::string> denied;        // number to rule; outranks `allowed`
+  std::map<std::int32_t, const ClosedCall*> closed;  // by self-protection, after what policy opens
+
+  // True when the policy alone lets the call run.
+  bool policy_allows(std::int32_t number) const;
+};
+
+// `requirement` is the one on Domain::kSyscall, nullptr when policy does not state the domain:
+// then what self-protection leaves open runs. A stated requirement is an allow list, an empty one
+// too: what it does not name is refused, unless a rule allows the whole domain. Deny rules outrank
+// allow rules, and one that denies the whole domain leaves nothing. kInvalidArgument for a selector
+// that is no call or group we know, and for an on_denial other than errno and kill.
+schema::Result<FilterSpec> make_filter_spec(const schema::Requirement* requirement,
+                                            std::string_view on_denial);
+
+// The program's action for a native number (not negative, without the x32 bit).
+NumberAction number_action(const FilterSpec& spec, std::int32_t number);
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,187 @@
+#include "launch_material.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "bpf.h"
+#include "canary_objects.h"
+#include "landlock_uapi.h"
+#include "lowering.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Requirement;
+using schema::Result;
+
+const Requirement* find_requirement(const std::vector<Requirement>& requirements, Domain domain) {
+  const auto found = std::find_if(requirements.begin(), requirements.end(),
+                                  [domain](const Requirement& r) { return r.domain == domain; });
+  return found == requirements.end() ? nullptr : &*found;
+}
+
+Result<void> check_filesystem_stated(const std::vector<Requirement>& requirements) {
+  for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite}) {
+    if (find_requirement(requirements, domain) == nullptr) {
+      return Error(ErrorCode::kUnsupported, "aasm-native needs a requirement to prevent on " +
+                                                std::string(schema::token(domain)) +
+                                                ", and there is none");
+    }
+  }
+  return {};
+}
+
+Result<process::ExecTarget> find_program(const std::string& program) {
+  process::TargetResolution resolution = AASM_TRY(process::resolve_target(program, std::nullopt));
+  if (resolution.refusal) {
+    const bool missing = resolution.refusal->reason == schema::LaunchRefusal::kProgramNotFound;
+    return Error(
+        missing ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
+        schema::PathBytes(resolution.refusal->path).display() + ": " + resolution.refusal->detail,
+        resolution.refusal->os_errno);
+  }
+  return std::move(*resolution.target);
+}
+
+Result<std::vector<schema::PreparedImage>> hash_images(const process::ExecTarget& target,
+                                                       process::DigestCache& digests) {
+  std::vector<schema::PreparedImage> images;
+  for (const process::ExecImage& image : target.images) {
+    const process::FileDigest digest = AASM_TRY_CONTEXT(
+        digests.digest_of(image.fd.borrow()), "hashing " + schema::PathBytes(image.path).display());
+    images.push_back({image.role, schema::PathBytes(image.resolved), image.identity.device,
+                      image.identity.inode, image.identity.size, digest.digest, digest.cached});
+  }
+  // The cache only saves time; a home it cannot be written to costs the next run a hash.
+  static_cast<void>(digests.save().has_value());
+  return images;
+}
+
+// Programs of ours that run now. Opening them for writing says ETXTBSY whoever asks.
+std::vector<std::string> executing_paths(const std::string& helper) {
+  std::vector<std::string> paths = {helper};
+  std::array<char, 4096> self{};
+  const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size());
+  if (length > 0) {
+    paths.emplace_back(self.data(), static_cast<std::size_t>(length));
+  }
+  return paths;
+}
+
+// Those of `listed` that a program started without us would inherit too. One that is closed cannot
+// be passed on; one that is close-on-exec is ours, whatever number it was given.
+std::vector<int> inheritable_descriptors(const std::vector<int>& listed) {
+  std::vector<int> inheritable;
+  for (const int fd : listed) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+      inheritable.push_back(fd);
+    }
+  }
+  return inheritable;
+}
+
+Result<void> plan_launch_canaries(LaunchMaterial& material) {
+  const planner::LaunchRequest& request = material.request;
+  AASM_TRY(ensure_canary_objects(request.protect.canary_dir));
+  material.canary_descriptor = AASM_TRY(process::open_file("/dev/null", O_RDONLY));
+  material.canaries =
+      plan_canaries({request.spec.requirements, request.protect, material.filter,
+                     material.capabilities, material.cut.has_value(), ::getpid(),
+                     material.canary_descriptor.get(), executing_paths(request.helper_path)});
+  return {};
+}
+
+}  // namespace
+
+Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
+  std::vector<Requirement> requirements = installable_requirements(request.spec);
+  AASM_TRY(check_filesystem_stated(requirements));
+  const std::int64_t abi = AASM_TRY(landlock_abi());
+  Ruleset ruleset = AASM_TRY(build_ruleset(requirements, abi));
+  FilterSpec filter = AASM_TRY(
+      make_filter_spec(find_requirement(requirements, Domain::kSyscall), request.spec.on_denial));
+  process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
+  process::DigestCache digests = process::DigestCache::load(
+      request.protect.home.empty() ? "" : request.protect.home + "/digests");
+  std::vector<schema::PreparedImage> images = AASM_TRY(hash_images(target, digests));
+  const CapabilitySets capabilities = AASM_TRY(own_capabilities());
+  LaunchMaterial material{request,
+                          std::move(ruleset),
+                          std::move(filter),
+                          {},
+                          std::move(target),
+                          std::move(digests),
+                          std::move(images),
+                          capabilities,
+                          capability_cut(capabilities),
+                          {},
+                          {},
+                          {}};
+  material.request.spec.requirements = std::move(requirements);
+  material.request.descriptors = inheritable_descriptors(request.descriptors);
+  material.program = build_filter(material.filter);
+  if (!request.spec.working_dir.empty()) {
+    material.working_dir =
+        AASM_TRY_CONTEXT(process::open_file(request.spec.working_dir.bytes(), O_PATH | O_DIRECTORY),
+                         "the working directory");
+  }
+  AASM_TRY(plan_launch_canaries(material));
+  return material;
+}
+
+HelperSpec launch_helper_spec(const LaunchMaterial& material, process::BorrowedFd helper) {
+  HelperSpec spec;
+  spec.helper = helper;
+  FrameSpec& frame = spec.frame;
+  frame.role = wire::Role::kLaunch;
+  frame.argv = material.request.argv;
+  frame.environment = material.request.environment;
+  if (material.target.bound == schema::BoundBy::kDescriptor) {
+    frame.exec_fd = material.target.program().fd.get();
+  } else {
+    frame.exec_path = material.target.path;
+    frame.exec_identity = exec_identity(material.target.program().identity);
+  }
+  frame.cwd_fd = material.working_dir.get();
+  frame.descriptors = material.request.descriptors;
+  frame.rulesets = {{material.ruleset.fd.get(), restrict_flags(material.ruleset.abi)}};
+  frame.rlimits = {{RLIMIT_CORE, 0, 0, 0}};
+  frame.filter = material.program;
+  frame.seccomp_flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillableRecv;
+  frame.capabilities = material.cut;
+  const InheritedSignals signals = inherited_signals();
+  frame.signal_mask = signals.mask;
+  frame.ignored_signals = signals.ignored;
+  frame.script = material.canaries.script.entries();
+  frame.script_data = material.canaries.script.data();
+  spec.passed_unlisted = {material.canary_descriptor.get()};
+  return spec;
+}
+
+CanaryScript channel_script(const CanaryPlan& plan) {
+  CanaryScript script;
+  const std::vector<wire::ScriptEntry>& entries = plan.script.entries();
+  for (const wire::ScriptEntry& entry : entries) {
+    script.calls.push_back(static_cast<std::int32_t>(entry.number));
+  }
+  if (plan.forbidden_entry) {
+    script.forbidden = static_cast<std::int32_t>(entries.at(*plan.forbidden_entry).number);
+  }
+  return script;
+}
+
+std::uint32_t restrict_flags(std::int64_t abi) {
+  return abi >= landlock::kLogFlagsAbi ? landlock::kLogNewExecOn : 0;
+}
+
+}  // namespace aasm::backend_native

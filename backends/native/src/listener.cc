@@ -1,0 +1,104 @@
+#include "listener.h"
+
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+// The kernel copies sizeof(struct seccomp_notif_resp) as *it* knows it; ours leads the union so
+// that a longer one is read from zeroed memory of ours.
+union ResponseBuffer {
+  seccomp_notif_resp response;
+  char room[256];
+};
+
+}  // namespace
+
+void Listener::Release::operator()(void* memory) const {
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+
+Result<Listener> Listener::open(process::Fd fd) {
+  seccomp_notif_sizes sizes{};
+  if (::syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) {
+    return process::system_error("asking for the sizes of seccomp notifications", errno);
+  }
+  if (sizes.seccomp_notif_resp > sizeof(ResponseBuffer)) {
+    return Error(ErrorCode::kUnsupported, "the kernel's seccomp answers are larger than known");
+  }
+  Listener listener;
+  listener.fd_ = std::move(fd);
+  listener.notification_size_ = std::max<std::size_t>(sizes.seccomp_notif, sizeof(seccomp_notif));
+  void* memory = std::calloc(1, listener.notification_size_);  // NOLINT
+  if (memory == nullptr) {
+    return Error(ErrorCode::kResourceExhausted, "no memory for seccomp notifications");
+  }
+  listener.notification_.reset(static_cast<seccomp_notif*>(memory));
+  return listener;
+}
+
+Result<bool> Listener::receive() {
+  for (;;) {
+    // The kernel refuses a buffer that is not zero.
+    std::memset(static_cast<void*>(notification_.get()), 0, notification_size_);
+    if (::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_RECV, notification_.get()) == 0) {
+      return true;
+    }
+    if (errno == ENOENT) {
+      return false;
+    }
+    if (errno != EINTR) {
+      return process::system_error("receiving a seccomp notification", errno);
+    }
+  }
+}
+
+bool Listener::still_blocked(std::uint64_t id) const {
+  return ::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+Result<bool> Listener::send(std::uint64_t id, std::int32_t error, std::uint32_t flags) const {
+  ResponseBuffer buffer{};
+  std::memset(&buffer, 0, sizeof(buffer));
+  buffer.response.id = id;
+  buffer.response.error = error;
+  buffer.response.flags = flags;
+  for (;;) {
+    if (::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_SEND, &buffer.response) == 0) {
+      return true;
+    }
+    // EINPROGRESS: somebody answered already, which would be a bug of ours.
+    if (errno == ENOENT) {
+      return false;
+    }
+    if (errno != EINTR) {
+      return process::system_error("answering a seccomp notification", errno);
+    }
+  }
+}
+
+Result<bool> Listener::refuse(std::uint64_t id, std::int64_t os_errno) const {
+  return send(id, -static_cast<std::int32_t>(os_errno), 0);
+}
+
+Result<bool> Listener::answer_zero(std::uint64_t id) const {
+  return send(id, 0, 0);
+}
+
+Result<bool> Listener::let_run(std::uint64_t id) const {
+  return send(id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,147 @@
+#include "lowering.h"
+
+#include <string_view>
+#include <utility>
+
+#include "capabilities.h"
+#include "syscall_groups.h"
+#include "syscall_names.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+using schema::DomainCapability;
+using schema::PolicyRule;
+using schema::Requirement;
+using schema::RuleEffect;
+using schema::SelectorType;
+
+// Whether one path is the other or lies above it, by components.
+bool covers(std::string_view upper, std::string_view path) {
+  if (path.substr(0, upper.size()) != upper) {
+    return false;
+  }
+  return path.size() == upper.size() || upper == "/" || path[upper.size()] == '/';
+}
+
+bool overlap(const PolicyRule& one, const PolicyRule& other) {
+  const std::string& a = one.selector.value.bytes();
+  const std::string& b = other.selector.value.bytes();
+  return covers(a, b) || covers(b, a);
+}
+
+std::optional<std::string> filesystem_obstacle(const Requirement& requirement) {
+  for (const PolicyRule& rule : requirement.rules) {
+    const bool known =
+        rule.operation == "read" || rule.operation == "write" || rule.operation == "execute";
+    if (!known) {
+      return "rule " + rule.id + ": operation " + rule.operation + " is not known to aasm-native";
+    }
+    if (rule.selector.type == SelectorType::kWhole && rule.effect == RuleEffect::kAllow) {
+      return "rule " + rule.id + ": Landlock needs a path, a grant of the whole cannot be made";
+    }
+    if (rule.selector.type != SelectorType::kWhole &&
+        rule.selector.type != SelectorType::kPathPrefix) {
+      return "rule " + rule.id + ": selector " + std::string(schema::token(rule.selector.type)) +
+             " is not a path";
+    }
+  }
+  for (const PolicyRule& deny : requirement.rules) {
+    if (deny.effect != RuleEffect::kDeny || deny.selector.type != SelectorType::kPathPrefix) {
+      continue;
+    }
+    for (const PolicyRule& allow : requirement.rules) {
+      if (allow.effect == RuleEffect::kAllow && overlap(deny, allow)) {
+        return "rule " + deny.id + " denies a part of what " + allow.id +
+               " allows; Landlock cannot take a path out of a grant";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> syscall_obstacle(const Requirement& requirement) {
+  for (const PolicyRule& rule : requirement.rules) {
+    if (rule.selector.type == SelectorType::kWhole) {
+      continue;
+    }
+    if (rule.selector.type != SelectorType::kSyscall) {
+      return "rule " + rule.id + ": selector " + std::string(schema::token(rule.selector.type)) +
+             " is not a system call";
+    }
+    const std::string& name = rule.selector.value.bytes();
+    if (!known_syscall_name(name) && !known_syscall_group(name)) {
+      return "rule " + rule.id + ": " + rule.selector.value.display() +
+             " is no system call or group known to aasm-native on this architecture";
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> credential_obstacle(const Requirement& requirement) {
+  for (const PolicyRule& rule : requirement.rules) {
+    if (rule.selector.type != SelectorType::kWhole &&
+        rule.selector.type != SelectorType::kEnvironmentName &&
+        rule.selector.type != SelectorType::kDescriptor) {
+      return "rule " + rule.id + ": selector " + std::string(schema::token(rule.selector.type)) +
+             " is neither an environment name nor a descriptor";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> cannot_lower(const Requirement& requirement) {
+  if (requirement.intent == schema::Intent::kObserve) {
+    return "aasm-native prevents; this version does not observe without preventing";
+  }
+  switch (requirement.domain) {
+    case Domain::kFilesystemRead:
+    case Domain::kFilesystemWrite:
+      return filesystem_obstacle(requirement);
+    case Domain::kSyscall:
+      return syscall_obstacle(requirement);
+    case Domain::kCredential:
+      return credential_obstacle(requirement);
+    case Domain::kNetworkEgress:
+    case Domain::kNameResolution:
+    case Domain::kProcessCreation:
+    case Domain::kIpc:
+    case Domain::kResource:
+      break;
+  }
+  return unsupported_capability(requirement.domain).reason;
+}
+
+std::vector<Requirement> installable_requirements(const planner::ExecutionSpec& spec) {
+  std::vector<Requirement> installable;
+  for (const Requirement& requirement : spec.requirements) {
+    const bool filesystem = requirement.domain == Domain::kFilesystemRead ||
+                            requirement.domain == Domain::kFilesystemWrite;
+    const bool prevents = requirement.intent == schema::Intent::kPreventBeforeEffect;
+    if (prevents && (filesystem || !cannot_lower(requirement))) {
+      installable.push_back(requirement);
+    }
+  }
+  return installable;
+}
+
+schema::CapabilityProbed narrow_capabilities(const planner::ExecutionSpec& spec,
+                                             schema::CapabilityProbed measured) {
+  for (const Requirement& requirement : spec.requirements) {
+    const std::optional<std::string> obstacle = cannot_lower(requirement);
+    for (DomainCapability& capability : measured.domains) {
+      if (obstacle && capability.domain == requirement.domain &&
+          capability.support != schema::Support::kUnsupported) {
+        capability.support = schema::Support::kUnsupported;
+        capability.reason = *obstacle;
+        capability.limitations.clear();
+      }
+    }
+  }
+  return measured;
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,157 @@
+#include "running.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "aasm/process/pidfd.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::ExitCause;
+using schema::ProcessExited;
+using schema::Result;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTreePatience(10000);
+constexpr milliseconds kChannelPatience(2000);
+
+}  // namespace
+
+void EmitGate::emit(schema::RecordBody body) {
+  const std::lock_guard lock(mutex_);
+  if (open_) {
+    emit_(std::move(body));
+  } else {
+    held_.push_back(std::move(body));
+  }
+}
+
+void EmitGate::open() {
+  const std::lock_guard lock(mutex_);
+  open_ = true;
+  for (schema::RecordBody& body : held_) {
+    emit_(std::move(body));
+  }
+  held_.clear();
+}
+
+NativeRunning::NativeRunning(Parts parts)
+    : started_(std::move(parts.started)),
+      started_at_(std::chrono::steady_clock::now()),
+      channel_(std::move(parts.channel)),
+      helper_(std::move(parts.helper)),
+      gate_(std::move(parts.gate)) {}
+
+Result<std::unique_ptr<planner::RunningExecution>> NativeRunning::create(Parts parts) {
+  std::unique_ptr<NativeRunning> running(new NativeRunning(std::move(parts)));
+  AASM_TRY(running->watch_descriptors());
+  return std::unique_ptr<planner::RunningExecution>(std::move(running));
+}
+
+Result<void> NativeRunning::watch_descriptors() {
+  terminated_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  ended_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  if (!terminated_ || !ended_) {
+    return process::system_error("watching the program", errno);
+  }
+  for (const int fd : {helper_.exit_fd().get(), channel_->ended_fd(), terminated_.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(ended_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      return process::system_error("watching the program", errno);
+    }
+  }
+  return {};
+}
+
+int NativeRunning::exit_fd() const {
+  gate_->open();
+  return ended_.get();
+}
+
+Result<void> NativeRunning::send_signal(int signal) {
+  return process::send_signal(helper_.child_pidfd(), signal);
+}
+
+void NativeRunning::terminate(ExitCause cause) {
+  if (!forced_cause_) {
+    forced_cause_ = cause;
+  }
+  kill_tree();
+  const std::uint64_t one = 1;
+  // An eventfd that is never read is far from full, so this cannot fail.
+  [[maybe_unused]] const ssize_t written = ::write(terminated_.get(), &one, sizeof one);
+}
+
+void NativeRunning::kill_tree() {
+  const Result<std::uint32_t> killed = helper_.kill_tree(kTreePatience);
+  if (killed) {
+    descendants_killed_ += *killed;
+  } else {
+    tree_error_ = killed.error();
+  }
+}
+
+Result<ProcessExited> NativeRunning::finish() {
+  gate_->open();
+  Result<std::optional<ChildExit>> exit = helper_.wait_exit(milliseconds(0));
+  kill_tree();
+  if (exit && !*exit) {
+    exit = helper_.wait_exit(milliseconds(0));  // it ended by the kill
+  }
+  channel_->finish(kChannelPatience);
+  if (tree_error_) {
+    return *tree_error_;
+  }
+  if (!exit) {
+    forced_cause_ = ExitCause::kEvidenceFailure;
+    return describe_end(std::nullopt);
+  }
+  return describe_end(*exit);
+}
+
+ProcessExited NativeRunning::describe_end(const std::optional<ChildExit>& exit) const {
+  ProcessExited exited;
+  exited.cause = cause_of(exit);
+  exited.descendants_killed = descendants_killed_;
+  exited.use.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                           std::chrono::steady_clock::now() - started_at_)
+                           .count();
+  if (!exit) {
+    exited.signal = SIGKILL;  // the warden took the status with it; what was left, we killed
+    return exited;
+  }
+  if (WIFEXITED(exit->wait_status)) {
+    exited.status = WEXITSTATUS(exit->wait_status);
+  } else {
+    exited.signal = WTERMSIG(exit->wait_status);
+  }
+  exited.use.user_us = exit->user_us;
+  exited.use.system_us = exit->system_us;
+  exited.use.max_rss_kib = exit->max_rss_kib;
+  return exited;
+}
+
+ExitCause NativeRunning::cause_of(const std::optional<ChildExit>& exit) const {
+  if (forced_cause_) {
+    return *forced_cause_;
+  }
+  if (!exit || channel_->failure()) {
+    return ExitCause::kEvidenceFailure;
+  }
+  if (!WIFSIGNALED(exit->wait_status)) {
+    return ExitCause::kExited;
+  }
+  return channel_->killed_program() && WTERMSIG(exit->wait_status) == SIGKILL
+             ? ExitCause::kKilledByDenial
+             : ExitCause::kSignalled;
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "aasm/planner/backend.h"
+#include "aasm/process/fd.h"
+
+#include "channel.h"
+#include "helper_client.h"
+
+namespace aasm::backend_native {
+
+// Holds batches back until it is opened, then passes them on in order. The program runs as soon as
+// it is detached, and its first denials must not come before the session has written
+// process.started. Any thread.
+class EmitGate {
+ public:
+  explicit EmitGate(planner::ActivityEmitter emit) : emit_(std::move(emit)) {}
+
+  void emit(schema::RecordBody body);
+  void open();
+
+ private:
+  std::mutex mutex_;
+  planner::ActivityEmitter emit_;
+  bool open_ = false;
+  std::vector<schema::RecordBody> held_;
+};
+
+// The program at work in its boundary. Batches reach the emitter once the session has asked for
+// exit_fd() or finish(). When the warden dies, the tree is killed by this process, to which it
+// falls as subreaper, and the run ends as evidence_failure: nobody knows any more what of the tree
+// was left alone. Destroying it kills the tree. Session's thread only.
+class NativeRunning final : public planner::RunningExecution {
+ public:
+  struct Parts {
+    schema::ProcessStarted started;
+    HelperClient helper;
+    std::unique_ptr<Channel> channel;
+    std::shared_ptr<EmitGate> gate;
+  };
+  static schema::Result<std::unique_ptr<planner::RunningExecution>> create(Parts parts);
+
+  const schema::ProcessStarted& started() const override { return started_; }
+  int exit_fd() const override;
+  schema::Result<void> send_signal(int signal) override;
+  void terminate(schema::ExitCause cause) override;
+  schema::Result<schema::ProcessExited> finish() override;
+  schema::ChannelTotals channel() const override { return channel_->totals(); }
+
+ private:
+  explicit NativeRunning(Parts parts);
+
+  schema::Result<void> watch_descriptors();
+  void kill_tree();
+  schema::ProcessExited describe_end(const std::optional<ChildExit>& exit) const;
+  schema::ExitCause cause_of(const std::optional<ChildExit>& exit) const;
+
+  schema::ProcessStarted started_;
+  std::chrono::steady_clock::time_point started_at_;
+  std::unique_ptr<Channel> channel_;  // outlives the helper: its tree is killed while answered
+  HelperClient helper_;
+  std::shared_ptr<EmitGate> gate_;
+  process::Fd terminated_;  // eventfd
+  process::Fd ended_;       // epoll over warden socket, channel and terminated_
+  std::optional<schema::ExitCause> forced_cause_;
+  std::int64_t descendants_killed_ = 0;
+  std::optional<schema::Error> tree_error_;
+};
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,53 @@
+#include "steps.h"
+
+#include <algorithm>
+
+#include "lowering.h"
+#include "ruleset.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+using schema::Requirement;
+
+std::string grants_sentence(const std::vector<Requirement>& requirements) {
+  std::size_t reads = 0;
+  std::size_t writes = 0;
+  for (const GrantRequest& request : grant_requests(requirements)) {
+    (request.domain == Domain::kFilesystemWrite ? writes : reads) += 1;
+  }
+  return "Restrict the filesystem by Landlock to " + std::to_string(reads) +
+         " granted paths to read or execute and " + std::to_string(writes) +
+         " to write, and signals and tracing to the process tree.";
+}
+
+std::string filter_sentence(const planner::ExecutionSpec& spec,
+                            const std::vector<Requirement>& requirements) {
+  const bool stated = std::any_of(requirements.begin(), requirements.end(),
+                                  [](const auto& r) { return r.domain == Domain::kSyscall; });
+  return stated ? "Install a seccomp filter that notifies the supervisor of every system call the "
+                  "policy does not allow; a denied caller receives " +
+                      std::string(spec.on_denial == "kill" ? "SIGKILL." : "an error.")
+                : "Install a seccomp filter that notifies the supervisor of the system calls that "
+                  "self-protection closes.";
+}
+
+}  // namespace
+
+std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) {
+  const std::vector<Requirement> requirements = installable_requirements(spec);
+  return {
+      "Start the launch helper with a warden that ends the process tree with the supervisor.",
+      "Set no_new_privs.",
+      "Close every descriptor that is not passed on.",
+      "Set the core file limit to 0.",
+      "Reduce root's capabilities to those for files, user change and low ports.",
+      grants_sentence(requirements),
+      filter_sentence(spec, requirements),
+      "Try this run's canaries before and inside the boundary.",
+      "Execute the program with the delegated environment.",
+  };
+}
+
+}  // namespace aasm::backend_native
