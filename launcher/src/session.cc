@@ -1,0 +1,192 @@
+#include "aasm/launcher/session.h"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "lifecycle.h"
+#include "recorder.h"
+#include "signals.h"
+#include "terminal.h"
+#include "unconfined.h"
+
+namespace aasm::launcher {
+namespace {
+
+using schema::Error;
+using schema::Result;
+using schema::RunEnding;
+
+// Microseconds since it was made or last asked.
+class Stopwatch {
+ public:
+  std::int64_t lap_us() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto spent = std::chrono::duration_cast<std::chrono::microseconds>(now - last_);
+    last_ = now;
+    return spent.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// One run. The members are the steps of run(), which reads as a table of contents.
+class Session {
+ public:
+  Session(schema::EvidenceSink& sink, SessionRequest request)
+      : recorder_(sink, std::move(request.observer)), request_(std::move(request)) {}
+
+  SessionEnd run() {
+    // An error on this path is one of evidence: what could not be written ends the run.
+    if (Result<void> done = steps(); !done) {
+      end_.ending = RunEnding::kEvidenceFailure;
+      end_.evidence_error = std::move(done).error();
+      running_.reset();
+      prepared_.reset();
+    }
+    return std::move(end_);
+  }
+
+ private:
+  Result<void> steps() {
+    AASM_TRY(record_decisions());
+    if (const auto* refused = std::get_if<schema::PlanRefused>(&request_.plan)) {
+      end_.refused = *refused;
+      return close(RunEnding::kRefused);
+    }
+    if (!prepare()) {
+      return close(end_.failure->ending);
+    }
+    SignalRelay relay = AASM_TRY(SignalRelay::create());
+    AASM_TRY(make_durable());
+    if (!start()) {
+      return close(end_.failure->ending);
+    }
+    AASM_TRY(watch(relay));
+    return close(end_.evidence_error ? RunEnding::kEvidenceFailure : RunEnding::kFinished);
+  }
+
+  Result<void> record_decisions() {
+    AASM_TRY(recorder_.open(request_.run, request_.opened));
+    if (!request_.policy_document.empty()) {
+      request_.policy.blob =
+          AASM_TRY(recorder_.sink().stage_blob(std::move(request_.policy_document)));
+    }
+    recorder_.submit(request_.policy);
+    for (const schema::CapabilityProbed& probe : request_.probes) {
+      recorder_.submit(probe);
+    }
+    std::visit([&](const auto& plan) { recorder_.submit(plan); }, request_.plan);
+    return {};
+  }
+
+  // False when the boundary could not be installed or proved; end_.failure says why.
+  bool prepare() {
+    request_.launch.plan = std::get<schema::PlanResolved>(request_.plan);
+    Result<std::unique_ptr<planner::PreparedExecution>> prepared =
+        request_.backend != nullptr ? request_.backend->prepare(request_.launch)
+                                    : prepare_unconfined(request_.launch);
+    end_.times.prepare_us = watch_.lap_us();
+    if (!prepared) {
+      end_.failure =
+          planner::LaunchFailure{RunEnding::kPrepareFailed, "prepare", prepared.error().message(),
+                                 prepared.error().os_errno()};
+      return false;
+    }
+    prepared_ = std::move(prepared).value();
+    const planner::PreparationReport& report = prepared_->report();
+    for (const schema::ControlPrepared& control : report.control) {
+      recorder_.submit(control);
+    }
+    for (const schema::BoundaryProved& proved : report.proved) {
+      recorder_.submit(proved);
+    }
+    end_.failure = report.failure;
+    return !end_.failure;
+  }
+
+  Result<void> make_durable() {
+    watch_.lap_us();
+    AASM_TRY(recorder_.sink().flush());
+    end_.times.commit_before_us = watch_.lap_us();
+    return {};
+  }
+
+  // False when the program could not be executed; end_.failure says why.
+  bool start() {
+    Result<planner::StartOutcome> outcome =
+        prepared_->start([this](schema::RecordBody batch) { recorder_.submit(std::move(batch)); });
+    end_.times.start_us = watch_.lap_us();
+    if (!outcome) {
+      end_.failure = planner::LaunchFailure{RunEnding::kExecFailed, "start",
+                                            outcome.error().message(), outcome.error().os_errno()};
+      return false;
+    }
+    if (outcome->failure) {
+      end_.failure = std::move(outcome->failure);
+      return false;
+    }
+    running_ = std::move(outcome->running);
+    end_.program_started = true;
+    recorder_.submit(running_->started());
+    recorder_.sink().start_streaming();
+    return true;
+  }
+
+  Result<void> watch(const SignalRelay& relay) {
+    end_.evidence_error = supervise(*running_, recorder_.sink(), relay);
+    Result<schema::ProcessExited> exited = running_->finish();
+    end_.times.program_us = watch_.lap_us();
+    if (!exited) {
+      return std::move(exited).error();
+    }
+    terminal_.restore(exited->signal.has_value());
+    end_.exited = *exited;
+    recorder_.submit(*exited);
+    if (exited->cause == schema::ExitCause::kEvidenceFailure && !end_.evidence_error) {
+      end_.evidence_error = Error(schema::ErrorCode::kUnavailable,
+                                  "the warden or the decision channel of the run failed");
+    }
+    return {};
+  }
+
+  Result<void> close(RunEnding ending) {
+    end_.ending = ending;
+    schema::RunClosed body;
+    body.ending = ending;
+    body.program_started = end_.program_started;
+    if (end_.failure) {
+      body.detail = end_.failure->step + ": " + end_.failure->detail;
+      if (end_.failure->os_errno != 0) {
+        body.os_errno = end_.failure->os_errno;
+      }
+    }
+    if (end_.evidence_error) {
+      body.detail = end_.evidence_error->message();
+    }
+    if (running_) {
+      body.channel = running_->channel();
+    }
+    watch_.lap_us();
+    end_.closed = AASM_TRY(recorder_.close(std::move(body)));
+    end_.times.commit_after_us = watch_.lap_us();
+    return {};
+  }
+
+  Recorder recorder_;
+  SessionRequest request_;
+  SessionEnd end_;
+  Stopwatch watch_;
+  TerminalState terminal_;
+  std::unique_ptr<planner::PreparedExecution> prepared_;
+  std::unique_ptr<planner::RunningExecution> running_;
+};
+
+}  // namespace
+
+SessionEnd run_session(schema::EvidenceSink& sink, SessionRequest request) {
+  return Session(sink, std::move(request)).run();
+}
+
+}  // namespace aasm::launcher

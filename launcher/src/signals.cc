@@ -1,0 +1,56 @@
+#include "signals.h"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace aasm::launcher {
+namespace {
+
+constexpr std::array kRelayed = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+
+}  // namespace
+
+schema::Result<SignalRelay> SignalRelay::create() {
+  sigset_t set{};
+  sigemptyset(&set);
+  for (const int signal : kRelayed) {
+    sigaddset(&set, signal);
+  }
+  SignalRelay relay;
+  if (const int code = pthread_sigmask(SIG_BLOCK, &set, &relay.old_); code != 0) {
+    return schema::Error(schema::ErrorCode::kInternal, "blocking signals to relay", code);
+  }
+  relay.active_ = true;
+  relay.fd_ = process::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (relay.fd_.get() < 0) {
+    return schema::Error(schema::ErrorCode::kResourceExhausted, "signalfd", errno);
+  }
+  return relay;
+}
+
+SignalRelay::SignalRelay(SignalRelay&& other) noexcept
+    : fd_(std::move(other.fd_)), old_(other.old_), active_(std::exchange(other.active_, false)) {}
+
+SignalRelay::~SignalRelay() {
+  if (active_) {
+    pthread_sigmask(SIG_SETMASK, &old_, nullptr);
+  }
+}
+
+std::optional<int> SignalRelay::next() const {
+  signalfd_siginfo info{};
+  while (read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const bool from_a_process = info.ssi_code <= 0;
+    if (from_a_process) {
+      return static_cast<int>(info.ssi_signo);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace aasm::launcher
