@@ -1,0 +1,248 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "aasm/claims/report.h"
+#include "aasm/crypto/prepare.h"
+#include "aasm/crypto/random.h"
+#include "aasm/launcher/session.h"
+#include "aasm/launcher/status_line.h"
+#include "aasm/schema/json_write.h"
+#include "aasm/schema/utf8.h"
+
+#include "commands.h"
+#include "dry_run.h"
+#include "exit_status.h"
+#include "launch.h"
+#include "output_file.h"
+#include "print.h"
+#include "run_ledger.h"
+
+namespace aasm::cli {
+namespace {
+
+using schema::Error;
+using schema::Result;
+
+// The run's facts as they are recorded, for the live report: the same function that `verify` uses
+// derives the claims from them.
+class LiveFacts {
+ public:
+  explicit LiveFacts(std::string boot) : boot_(std::move(boot)) {}
+
+  void add(const schema::RecordBody& body) { facts_.add(seq_++, boot_, true, body); }
+  claims::RunFacts& facts() { return facts_; }
+
+ private:
+  claims::RunFacts facts_;
+  std::string boot_;
+  // Made-up numbers, past every record of the ledger that an earlier probe may stand in.
+  std::int64_t seq_ = std::int64_t{1} << 40U;
+};
+
+struct Outputs {
+  std::optional<OutputFile> receipt;
+  std::optional<OutputFile> report;
+};
+
+Result<Outputs> open_outputs(const RunCommand& command) {
+  Outputs outputs;
+  if (!command.receipt.empty()) {
+    outputs.receipt = AASM_TRY(OutputFile::open(command.receipt));
+  }
+  if (!command.report.empty()) {
+    outputs.report = AASM_TRY(OutputFile::open(command.report));
+  }
+  return outputs;
+}
+
+// Names given on the command line are relative to where the user stands, not to --workdir.
+RunCommand with_absolute_paths(RunCommand command) {
+  for (std::string* path : {&command.policy, &command.receipt, &command.report,
+                            &command.common.ledger, &command.common.trust}) {
+    if (!path->empty()) {
+      *path = absolute_path(*path);
+    }
+  }
+  return command;
+}
+
+Result<schema::RunId> new_run_id() {
+  std::array<std::uint8_t, 10> random{};
+  AASM_TRY(crypto::random_bytes(random));
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  return schema::RunId::make(static_cast<std::uint64_t>(ms), random);
+}
+
+std::string refusal_text(const schema::PlanRefused& refused) {
+  std::string out = "error: refused before the start; no program ran\n";
+  for (const schema::Refusal& one : refused.refusals) {
+    out += "  " + std::string(one.reason ? token(*one.reason) : token(one.launch)) + ": ";
+    out += schema::escape_for_display(one.detail) + "\n    " + schema::escape_for_display(one.fix);
+    out += "\n";
+  }
+  return out;
+}
+
+// What our own endings say on stderr; nothing when the program ran and ended.
+std::string ending_text(const launcher::SessionEnd& end) {
+  if (end.evidence_error) {
+    return error_line(*end.evidence_error) + "  the run's evidence could not be written; " +
+           (end.program_started ? "the program was ended\n" : "the program was not started\n");
+  }
+  if (end.refused) {
+    return refusal_text(*end.refused);
+  }
+  if (end.failure) {
+    return "error: " + std::string(token(end.failure->ending)) + ": " +
+           schema::escape_for_display(end.failure->step + ": " + end.failure->detail) +
+           (end.failure->os_errno != 0
+                ? " (" + std::generic_category().message(end.failure->os_errno) + ")"
+                : "") +
+           "; no program ran\n";
+  }
+  return {};
+}
+
+std::string report_text(const claims::IsolationReport& report, Format format) {
+  if (format == Format::kJson) {
+    return schema::json_write(claims::render_json(report)) + "\n";
+  }
+  return claims::render_human(report) + "\n" + claims::render_machine(report);
+}
+
+// To --report FILE, or what a person reads of it to the terminal when stderr is one.
+void write_report(const Outputs& outputs, const RunCommand& command,
+                  const launcher::SessionEnd& end, const claims::IsolationReport& report) {
+  if (outputs.report) {
+    const Result<void> done = outputs.report->write(report_text(report, command.common.format));
+    if (!done) {
+      print_err(error_line(done.error()));
+    }
+  } else if (end.program_started && isatty(STDERR_FILENO) != 0 &&
+             command.common.format == Format::kText) {
+    print_err("\n" + claims::render_human(report));
+  }
+}
+
+void write_receipt(const Outputs& outputs, const RunLedger& ledger, const launcher::SessionEnd& end,
+                   const schema::RunId& run) {
+  if (outputs.receipt && end.closed) {
+    Result<std::string> receipt = ledger.receipt(run);
+    Result<void> done = receipt ? outputs.receipt->write(*receipt) : Result<void>(receipt.error());
+    if (!done) {
+      print_err(error_line(done.error()));
+    }
+  }
+}
+
+void write_status(const RunCommand& command, const launcher::SessionEnd& end,
+                  const schema::RunId& run) {
+  if (command.status_fd) {
+    const std::string line = launcher::status_line(end, run);
+    [[maybe_unused]] const ssize_t wrote = write(*command.status_fd, line.data(), line.size());
+  }
+}
+
+int live_run(const RunCommand& command, Launch launch, const Outputs& outputs, RunLedger ledger) {
+  const Result<schema::RunId> run = new_run_id();
+  const Result<schema::RunOpened> opened = opened_body(launch, command);
+  if (!run || !opened) {
+    print_err(error_line(run ? opened.error() : run.error()));
+    return kExitRefused;
+  }
+  LiveFacts live(launch.conditions.boot_id);
+  planner::PlanningOutcome outcome = plan_launch(launch, command, [&](planner::Backend& backend) {
+    return ledger.capabilities(backend, launch.conditions, launch.helper_path);
+  });
+  launcher::SessionRequest request;
+  request.run = *run;
+  request.opened = *opened;
+  request.policy = launch.policy.record;
+  request.policy_document = launch.policy.bytes;
+  request.probes = ledger.as_recorded(std::move(outcome.probes), live.facts());
+  request.plan = std::move(outcome.record);
+  request.backend = outcome.backend;
+  request.launch.spec = launch.spec;
+  request.launch.argv = command.argv;
+  request.launch.environment = launch.environment.environment;
+  request.launch.descriptors = launch.environment.descriptors;
+  request.launch.protect = launch.protect;
+  request.launch.helper_path = launch.helper_path;
+  request.observer = [&live](const schema::RecordBody& body) { live.add(body); };
+  const launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
+  const claims::RunFacts& facts = live.facts();
+  const claims::IsolationReport report =
+      claims::build_report(facts, claims::derive(facts), run->text());
+  write_report(outputs, command, end, report);
+  write_receipt(outputs, ledger, end, *run);
+  print_err(ending_text(end));
+  write_status(command, end, *run);
+  return launcher::exit_status(end);
+}
+
+int refuse(const Error& error, int status) {
+  print_err(error_line(error));
+  return status;
+}
+
+Result<void> dry_run(const RunCommand& command, process::DigestCache& digests) {
+  const Launch launch = AASM_TRY(gather_launch(command, digests));
+  const auto outcome = plan_launch(launch, command, [&](planner::Backend& backend) {
+    return probe_backend(backend, launch.conditions, launch.helper_path);
+  });
+  if (command.common.format == Format::kJson) {
+    print_json(AASM_TRY(dry_run_json(launch, command, outcome)));
+  } else {
+    print_out(AASM_TRY(render_dry_run(launch, command, outcome)));
+  }
+  return {};
+}
+
+}  // namespace
+
+int run_exec(const RunCommand& given) {
+  crypto::prepare();
+  const RunCommand command = with_absolute_paths(given);
+  Result<Home> home = Home::locate();
+  if (!home) {
+    return refuse(home.error(), kExitRefused);
+  }
+  if (command.status_fd && *command.status_fd <= STDERR_FILENO) {
+    return refuse(Error(schema::ErrorCode::kInvalidArgument,
+                        "--status-fd takes 3 or more: 0, 1 and 2 are the program's"),
+                  kExitRefused);
+  }
+  if (command.status_fd && fcntl(*command.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return refuse(Error(schema::ErrorCode::kInvalidArgument, "--status-fd is not open", errno),
+                  kExitRefused);
+  }
+  process::DigestCache digests = process::DigestCache::load(home->file("digests"));
+  if (command.dry_run) {
+    const Result<void> done = dry_run(command, digests);
+    return done ? kExitOk : refuse(done.error(), kExitRefused);
+  }
+  Result<RunLedger> ledger = RunLedger::open(*home, command.common);
+  if (!ledger) {
+    return refuse(ledger.error(), ledger.error().code() == schema::ErrorCode::kNotFound
+                                      ? kExitRefused
+                                      : kExitEvidenceFailure);
+  }
+  Result<Outputs> outputs = open_outputs(command);
+  if (!outputs) {
+    return refuse(outputs.error(), kExitRefused);
+  }
+  Result<Launch> launch = gather_launch(command, digests);
+  if (!launch) {
+    return refuse(launch.error(), kExitRefused);
+  }
+  // A cache that cannot be kept costs time, never evidence.
+  [[maybe_unused]] const Result<void> saved = digests.save();
+  return live_run(command, std::move(launch).value(), *outputs, std::move(ledger).value());
+}
+
+}  // namespace aasm::cli

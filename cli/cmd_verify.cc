@@ -1,0 +1,123 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "aasm/crypto/hash.h"
+#include "aasm/ledger_format/trust.h"
+#include "aasm/verifier/verifier.h"
+
+#include "commands.h"
+#include "exit_status.h"
+#include "files.h"
+#include "home.h"
+#include "output_file.h"
+#include "print.h"
+
+namespace aasm::cli {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+constexpr std::size_t kMaxSmallFile = std::size_t{4} << 20U;
+
+// What is needed besides the target's own bytes; any failure here is a usage error.
+Result<void> load_trust(const VerifyCommand& command, const Home& home,
+                        verifier::VerifyRequest& request) {
+  request.explicit_trust = !command.common.trust.empty();
+  const std::string trust = request.explicit_trust ? command.common.trust : home.trust();
+  const std::string keys = request.explicit_trust ? trust + ".keys" : home.trust_keys();
+  request.trust_source = trust;
+  Result<std::string> policy = read_small_file(trust, ledger_format::kTrustMaxBytes);
+  if (!policy) {
+    if (!request.explicit_trust && policy.error().code() == ErrorCode::kNotFound) {
+      request.trust_source = "none";
+      return {};
+    }
+    return std::move(policy).error();
+  }
+  request.trust.policy =
+      AASM_TRY_CONTEXT(ledger_format::parse_trust_policy(*policy), "trust file " + trust);
+  const std::string key_text = AASM_TRY(read_small_file(keys, ledger_format::kTrustMaxBytes));
+  request.trust.keys =
+      AASM_TRY_CONTEXT(ledger_format::parse_trust_keys(key_text), "trust file " + keys);
+  return {};
+}
+
+Result<std::optional<std::string>> optional_file(const std::string& path, bool must_exist) {
+  if (path.empty()) {
+    return std::optional<std::string>();
+  }
+  Result<std::string> content = read_small_file(path, kMaxSmallFile);
+  if (!content && content.error().code() == ErrorCode::kNotFound && !must_exist) {
+    return std::optional<std::string>();
+  }
+  return std::optional<std::string>(AASM_TRY(std::move(content)));
+}
+
+// The newest note that this host released for a pinned origin, read before the target is copied.
+std::optional<std::string> head_note(const Home& home, const verifier::VerifyRequest& request) {
+  for (const ledger_format::TrustedRoot& root : request.trust.keys.roots) {
+    const std::string name = crypto::sha256(schema::as_bytes(root.origin)).hex();
+    Result<std::string> note = read_small_file(home.heads() + "/" + name, kMaxSmallFile);
+    if (note) {
+      return std::move(note).value();
+    }
+  }
+  return std::nullopt;
+}
+
+Result<verifier::VerifyRequest> build_request(const VerifyCommand& command) {
+  const Home home = AASM_TRY(Home::locate());
+  verifier::VerifyRequest request;
+  request.target = command.target;
+  if (request.target.empty()) {
+    request.target = command.common.ledger.empty() ? home.ledger() : command.common.ledger;
+  }
+  AASM_TRY(load_trust(command, home, request));
+  request.run = command.run;
+  request.require_close = command.require_close;
+  request.allow_open = command.allow_open;
+  request.head_note = head_note(home, request);
+  request.expect_head = AASM_TRY(optional_file(command.expect_head, true));
+  request.state = AASM_TRY(optional_file(command.state, false));
+  request.given_report = AASM_TRY(optional_file(command.report, true));
+  return request;
+}
+
+void show_progress(std::uint64_t done, std::uint64_t total) {
+  std::string line = "\rverifying " + std::to_string(done) + " of " + std::to_string(total);
+  print_err(done == total ? line + "\n" : line);
+}
+
+}  // namespace
+
+int run_verify(const VerifyCommand& command) {
+  Result<verifier::VerifyRequest> request = build_request(command);
+  if (!request) {
+    print_err(error_line(request.error()));
+    return kExitUsage;
+  }
+  if (isatty(STDERR_FILENO) != 0) {
+    request->progress = show_progress;
+  }
+  const verifier::VerifyReport report = verifier::verify(*request);
+  if (command.common.format == Format::kJson) {
+    print_json(report.json);
+  } else {
+    print_out(report.text);
+  }
+  if (!command.state.empty() && report.new_state) {
+    Result<OutputFile> file = OutputFile::open(absolute_path(command.state));
+    Result<void> done = file ? file->write(*report.new_state) : Result<void>(file.error());
+    if (!done) {
+      print_err(error_line(done.error()));
+      return kExitUnreadable;
+    }
+  }
+  return verifier::exit_status(report.verdict);
+}
+
+}  // namespace aasm::cli

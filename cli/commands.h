@@ -1,0 +1,16 @@
+#pragma once
+
+#include "options.h"
+
+// One function a command; each returns the exit status. They print, wire and nothing else.
+namespace aasm::cli {
+
+int run_init(const InitCommand& command);
+int run_exec(const RunCommand& command);
+int run_verify(const VerifyCommand& command);
+int run_runs_list(const RunsListCommand& command);
+int run_runs_show(const RunsShowCommand& command);
+int run_ledger_status(const LedgerStatusCommand& command);
+int run_backends(const BackendsCommand& command);
+
+}  // namespace aasm::cli

@@ -1,0 +1,215 @@
+#include "launch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "aasm/backends/syscall_vocabulary.h"
+#include "aasm/crypto/hash.h"
+#include "aasm/crypto/random.h"
+#include "aasm/planner/planner.h"
+#include "aasm/planner/refusal.h"
+#include "aasm/process/exec_target.h"
+#include "aasm/process/host_conditions.h"
+#include "aasm/schema/uuid.h"
+
+#include "backends.h"
+#include "version.h"
+
+namespace aasm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+schema::Sha256 sha256(schema::ByteView bytes) {
+  return crypto::sha256(bytes);
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> list;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    list.emplace_back(*entry);
+  }
+  return list;
+}
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<std::string> enter_working_dir(const std::string& wanted) {
+  if (!wanted.empty() && chdir(wanted.c_str()) != 0) {
+    return Error(ErrorCode::kInvalidArgument, "--workdir " + wanted, errno);
+  }
+  std::error_code code;
+  const fs::path here = fs::current_path(code);
+  if (code) {
+    return Error(ErrorCode::kUnavailable, "the working directory has no path", code.value());
+  }
+  return here.string();
+}
+
+planner::ResolvedPolicy resolve(const RunCommand& command, const Home& home,
+                                const std::string& working_dir) {
+  planner::PolicyRequest request;
+  if (!command.policy.empty()) {
+    request.sources.option = command.policy;
+  }
+  request.sources.environment = variable("AA_POLICY");
+  request.sources.home = home.policy();
+  request.current_dir = working_dir;
+  request.paths.workdir = working_dir;
+  request.paths.home = variable("HOME").value_or("");
+  const auto vocabulary = backend_native::make_syscall_vocabulary();
+  request.vocabulary = vocabulary.get();
+  request.hash = sha256;
+  return planner::resolve_policy(request);
+}
+
+planner::ProtectedPaths protected_paths(const RunCommand& command, const Launch& launch) {
+  planner::ProtectedPaths protect;
+  const Home& home = launch.home;
+  const std::string ledger = command.common.ledger.empty() ? home.ledger() : command.common.ledger;
+  protect.home = home.root();
+  protect.canary_dir = home.canary();
+  protect.unreadable = {ledger,       ledger + "-wal",   ledger + "-shm", home.keys(),
+                        home.trust(), home.trust_keys(), home.heads()};
+  protect.unwritable = {launch.helper_path, launch.aasm_path};
+  if (!launch.policy.source_path.empty()) {
+    protect.unwritable.push_back(launch.policy.source_path);
+  }
+  return protect;
+}
+
+struct FoundProgram {
+  std::string path;  // absolute; as given when there is none
+  std::vector<schema::Refusal> refusals;
+};
+
+Result<FoundProgram> find_program(const RunCommand& command) {
+  const std::string& given = command.argv.front();
+  const process::TargetResolution found =
+      AASM_TRY(process::resolve_target(given, variable("PATH")));
+  if (found.target) {
+    return FoundProgram{absolute_path(found.target->path), {}};
+  }
+  const bool missing = found.refusal->reason == schema::LaunchRefusal::kProgramNotFound;
+  return FoundProgram{
+      given,
+      {missing ? planner::refuse_program_not_found(given)
+               : planner::refuse_program_not_executable(given, found.refusal->detail)}};
+}
+
+Result<schema::Sha256> digest_of(const std::string& path, process::DigestCache& digests) {
+  const process::Fd file = AASM_TRY(process::open_file(path, O_RDONLY));
+  return AASM_TRY(digests.digest_of(file.borrow())).digest;
+}
+
+Result<std::string> random_id() {
+  std::array<std::uint8_t, 16> bytes{};
+  AASM_TRY(crypto::random_bytes(bytes));
+  return schema::make_uuid4(bytes);
+}
+
+std::optional<std::string> non_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::string>(text);
+}
+
+schema::AgentIdentity identity_of(const RunCommand& command) {
+  return {command.agent_id.empty() ? "unnamed" : command.agent_id,
+          non_empty(command.team_id),
+          non_empty(command.root_agent),
+          non_empty(command.governance_level),
+          {}};
+}
+
+}  // namespace
+
+Result<schema::HostConditions> host_conditions(const std::string& helper_path,
+                                               process::DigestCache& digests) {
+  const std::string aasm_path = AASM_TRY(own_executable());
+  const schema::Sha256 aasm_digest = AASM_TRY(digest_of(aasm_path, digests));
+  return process::read_host_conditions(aasm_digest, AASM_TRY(digest_of(helper_path, digests)));
+}
+
+Result<Launch> gather_launch(const RunCommand& command, process::DigestCache& digests) {
+  Launch launch{AASM_TRY(Home::locate()),
+                {},
+                AASM_TRY(find_helper()),
+                AASM_TRY(own_executable()),
+                {},
+                {},
+                {},
+                {},
+                {},
+                {},
+                make_backends()};
+  launch.working_dir = AASM_TRY(enter_working_dir(command.workdir));
+  launch.conditions = AASM_TRY(host_conditions(launch.helper_path, digests));
+  launch.policy = resolve(command, launch.home, launch.working_dir);
+  const FoundProgram found = AASM_TRY(find_program(command));
+  launch.refusals = found.refusals;
+  planner::BuiltSpec built =
+      planner::build_spec(launch.policy, {identity_of(command), found.path,
+                                          static_cast<std::int64_t>(command.argv.size()) - 1,
+                                          launch.working_dir, own_environment()});
+  launch.spec = std::move(built.spec);
+  launch.environment = std::move(built.environment);
+  launch.protect = protected_paths(command, launch);
+  return launch;
+}
+
+planner::PlanningOutcome plan_launch(const Launch& launch, const RunCommand& command,
+                                     planner::ProbeSource probe) {
+  planner::SelectionInput input;
+  input.isolation = command.isolation;
+  input.backend_pin = non_empty(command.backend);
+  for (const auto& backend : launch.backends) {
+    input.backends.push_back(backend.get());
+  }
+  input.policy = &launch.policy;
+  input.spec = launch.spec;
+  input.protect = launch.protect;
+  input.probe = std::move(probe);
+  input.hash = sha256;
+  input.earlier = launch.refusals;
+  return planner::select_and_negotiate(input);
+}
+
+Result<schema::RunOpened> opened_body(const Launch& launch, const RunCommand& command) {
+  schema::RunOpened body;
+  body.identity = launch.spec.identity;
+  body.session_id = AASM_TRY(random_id());
+  body.trace_id = AASM_TRY(random_id());
+  body.program = schema::PathBytes(command.argv.front());
+  body.arg_count = launch.spec.arg_count;
+  body.working_dir = launch.spec.working_dir;
+  body.isolation = command.isolation;
+  body.backend_pin = non_empty(command.backend);
+  body.aasm_version = kVersion;
+  body.host = launch.conditions;
+  return body;
+}
+
+Result<schema::CapabilityProbed> probe_backend(planner::Backend& backend,
+                                               const schema::HostConditions& conditions,
+                                               const std::string& helper_path) {
+  std::error_code code;
+  std::string scratch = (fs::temp_directory_path(code) / "aasm-probe-XXXXXX").string();
+  if (code || mkdtemp(scratch.data()) == nullptr) {
+    return Error(ErrorCode::kUnavailable, "cannot make a directory to probe in", errno);
+  }
+  Result<schema::CapabilityProbed> probed = backend.probe({conditions, helper_path, scratch});
+  fs::remove_all(scratch, code);
+  return probed;
+}
+
+}  // namespace aasm::cli

@@ -1,0 +1,43 @@
+#include <signal.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "commands.h"
+#include "options.h"
+#include "print.h"
+
+namespace {
+
+using namespace aasm::cli;  // NOLINT(google-build-using-namespace): the program itself
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+int dispatch(const Command& command) {
+  return std::visit(Overloaded{[](const InitCommand& c) { return run_init(c); },
+                               [](const RunCommand& c) { return run_exec(c); },
+                               [](const VerifyCommand& c) { return run_verify(c); },
+                               [](const RunsListCommand& c) { return run_runs_list(c); },
+                               [](const RunsShowCommand& c) { return run_runs_show(c); },
+                               [](const LedgerStatusCommand& c) { return run_ledger_status(c); },
+                               [](const BackendsCommand& c) { return run_backends(c); }},
+                    command);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const auto parsed = parse_command_line(args);
+  if (const auto* message = std::get_if<ParseMessage>(&parsed)) {
+    message->to_stderr ? print_err(message->text) : print_out(message->text);
+    return message->exit_status;
+  }
+  return dispatch(std::get<Command>(parsed));
+}

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "aasm/schema/vocabulary.h"
+
+// The command line as values. parse.cc is the only file that knows the option parser.
+namespace aasm::cli {
+
+enum class Format { kText, kJson };
+
+// Options that every command takes.
+struct CommonOptions {
+  std::string ledger;  // empty: $AASM_HOME/ledger.db
+  std::string trust;   // empty: $AASM_HOME/trust; FILE.keys is read beside FILE
+  Format format = Format::kText;
+};
+
+struct InitCommand {
+  CommonOptions common;
+  std::string org;
+};
+
+struct RunCommand {
+  CommonOptions common;
+  std::string policy;
+  schema::IsolationClass isolation = schema::IsolationClass::kAuto;
+  std::string backend;  // empty: not pinned
+  bool dry_run = false;
+  std::string workdir;  // empty: the present one
+  std::string agent_id;
+  std::string team_id;
+  std::string root_agent;
+  std::string governance_level;
+  std::string receipt;
+  std::string report;
+  std::optional<int> status_fd;
+  std::vector<std::string> argv;  // the program and its arguments, untouched
+};
+
+struct VerifyCommand {
+  CommonOptions common;
+  std::string target;  // empty: the ledger
+  std::string run;     // empty: the whole file
+  bool require_close = false;
+  bool allow_open = false;
+  std::string state;
+  std::string expect_head;
+  std::string report;
+};
+
+struct RunsListCommand {
+  CommonOptions common;
+  std::size_t limit = 50;
+};
+
+struct RunsShowCommand {
+  CommonOptions common;
+  std::string run;  // a run id, or a prefix that only one run has
+};
+
+struct LedgerStatusCommand {
+  CommonOptions common;
+};
+
+struct BackendsCommand {
+  CommonOptions common;
+  bool probe = false;
+};
+
+using Command = std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand,
+                             RunsShowCommand, LedgerStatusCommand, BackendsCommand>;
+
+// Help and version texts, or a usage error: nothing is to be run.
+struct ParseMessage {
+  int exit_status = 0;
+  std::string text;
+  bool to_stderr = false;
+};
+
+// `args` without the program's name. The list is cut at `--` before options are looked at, so that
+// what follows is the program's.
+std::variant<Command, ParseMessage> parse_command_line(std::vector<std::string> args);
+
+}  // namespace aasm::cli

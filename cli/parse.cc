@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "exit_status.h"
+#include "options.h"
+#include "version.h"
+
+namespace aasm::cli {
+namespace {
+
+constexpr const char* kRunExamples = R"(
+Examples:
+  aasm run exec -- python3 agent.py
+  aasm run exec --dry-run -- python3 agent.py          see the plan, start nothing
+  aasm run exec --policy p.yaml --receipt r.txt -- make test
+
+Exit status: the program's own (128+n for signal n); 125 refused before the start, 126 found but
+not executable, 127 not found, 124 wall clock, 122 evidence could not be written.)";
+
+constexpr const char* kVerifyExamples = R"(
+Examples:
+  aasm verify                                 this host's ledger, with this host's trust files
+  aasm verify receipt.txt --trust trust       a receipt, with pinned keys (trust and trust.keys)
+  aasm verify --run 0192 --format json        one run, as JSON
+
+Exit status: 0 VERIFIED, 1 FAILED, 2 USAGE, 3 INCONCLUSIVE, 4 UNREADABLE.)";
+
+void add_common(CLI::App& app, CommonOptions& common) {
+  app.add_option("--ledger", common.ledger, "Ledger file [$AASM_HOME/ledger.db]")
+      ->type_name("FILE");
+  app.add_option("--trust", common.trust, "Trust file; FILE.keys beside it [$AASM_HOME/trust]")
+      ->type_name("FILE");
+  const std::map<std::string, Format> formats{{"text", Format::kText}, {"json", Format::kJson}};
+  app.add_option("--format", common.format, "text or json [text]")
+      ->type_name("FORMAT")
+      ->transform(CLI::Transformer(formats))
+      ->option_text("FORMAT");
+}
+
+void add_run_options(CLI::App& app, RunCommand& run) {
+  add_common(app, run.common);
+  app.add_option("--policy", run.policy, "Policy document")->type_name("FILE");
+  std::map<std::string, schema::IsolationClass> classes;
+  for (const auto& entry : schema::EnumNames<schema::IsolationClass>::kTokens) {
+    classes.emplace(entry.second, entry.first);
+  }
+  app.add_option("--isolation", run.isolation,
+                 "none, auto, process, userspace-kernel or microvm [auto]")
+      ->transform(CLI::Transformer(classes))
+      ->option_text("CLASS");
+  app.add_option("--isolation-backend", run.backend, "Pin a backend by id; see 'backends list'")
+      ->type_name("ID");
+  app.add_flag("--dry-run", run.dry_run, "Print the plan; start and record nothing");
+  app.add_option("--workdir", run.workdir, "Directory to run in")->type_name("DIR");
+  app.add_option("--agent-id", run.agent_id, "Identity of the agent, as you assert it");
+  app.add_option("--team-id", run.team_id, "Its team");
+  app.add_option("--root-agent", run.root_agent, "The agent at the root of its lineage");
+  app.add_option("--governance-level", run.governance_level, "Governance level, recorded as given");
+  app.add_option("--receipt", run.receipt, "Write a signed receipt of the run")->type_name("FILE");
+  app.add_option("--report", run.report, "Write the report of the run")->type_name("FILE");
+  app.add_option("--status-fd", run.status_fd, "Write one machine-readable line at the end")
+      ->type_name("N");
+  app.footer(kRunExamples);
+}
+
+void add_verify_options(CLI::App& app, VerifyCommand& verify) {
+  add_common(app, verify.common);
+  app.add_option("file", verify.target, "A ledger or a receipt [$AASM_HOME/ledger.db]");
+  app.add_option("--run", verify.run, "Verify the claims of one run")->type_name("ID");
+  app.add_flag("--require-close", verify.require_close, "Interrupted runs make it INCONCLUSIVE");
+  app.add_flag("--allow-open", verify.allow_open, "Unfinished runs do not count");
+  app.add_option("--state", verify.state, "Remember the head seen, and check the one seen before")
+      ->type_name("FILE");
+  app.add_option("--expect-head", verify.expect_head, "A checkpoint note the ledger must extend")
+      ->type_name("FILE");
+  app.add_option("--report", verify.report,
+                 "A JSON report whose claims must be the recomputed ones")
+      ->type_name("FILE");
+  app.footer(kVerifyExamples);
+}
+
+// All commands with the values that parsing fills. Lives as long as parsing does.
+struct Commands {
+  CLI::App app{
+      "aasm: runs an agent inside a boundary and keeps signed evidence of what was decided"};
+  InitCommand init;
+  RunCommand run;
+  VerifyCommand verify;
+  RunsListCommand runs_list;
+  RunsShowCommand runs_show;
+  LedgerStatusCommand ledger_status;
+  BackendsCommand backends_list;
+  BackendsCommand backends_probe;
+  std::vector<std::pair<CLI::App*, Command (*)(Commands&)>> leaves;
+};
+
+void add_leaf(Commands& all, CLI::App* app, Command (*make)(Commands&)) {
+  all.leaves.emplace_back(app, make);
+}
+
+void build_run(Commands& all) {
+  CLI::App* run = all.app.add_subcommand("run", "Run an agent inside a boundary");
+  run->require_subcommand(1);
+  CLI::App* exec =
+      run->add_subcommand("exec", "Run any program: aasm run exec [options] -- PROG ...");
+  add_run_options(*exec, all.run);
+  add_leaf(all, exec, [](Commands& c) { return Command(c.run); });
+}
+
+void build_history(Commands& all) {
+  CLI::App* runs = all.app.add_subcommand("runs", "Look at recorded runs (not verified)");
+  runs->require_subcommand(1);
+  CLI::App* list = runs->add_subcommand("list", "One line a run, newest first");
+  add_common(*list, all.runs_list.common);
+  list->add_option("--limit", all.runs_list.limit, "How many at most [50]")->type_name("N");
+  add_leaf(all, list, [](Commands& c) { return Command(c.runs_list); });
+  CLI::App* show = runs->add_subcommand("show", "The records of one run");
+  add_common(*show, all.runs_show.common);
+  show->add_option("run", all.runs_show.run, "Run id, or the beginning of one")->required();
+  add_leaf(all, show, [](Commands& c) { return Command(c.runs_show); });
+
+  CLI::App* ledger = all.app.add_subcommand("ledger", "The ledger itself");
+  ledger->require_subcommand(1);
+  CLI::App* status = ledger->add_subcommand("status", "Size, head and keys (not verified)");
+  add_common(*status, all.ledger_status.common);
+  add_leaf(all, status, [](Commands& c) { return Command(c.ledger_status); });
+}
+
+void build_backends(Commands& all) {
+  CLI::App* backends = all.app.add_subcommand("backends", "What can confine a program here");
+  backends->require_subcommand(1);
+  CLI::App* list = backends->add_subcommand("list", "The backends this program knows");
+  add_common(*list, all.backends_list.common);
+  add_leaf(all, list, [](Commands& c) { return Command(c.backends_list); });
+  CLI::App* probe =
+      backends->add_subcommand("probe", "Measure what each one prevents on this host");
+  all.backends_probe.probe = true;
+  add_common(*probe, all.backends_probe.common);
+  add_leaf(all, probe, [](Commands& c) { return Command(c.backends_probe); });
+}
+
+void build(Commands& all) {
+  all.app.require_subcommand(1);
+  all.app.set_version_flag("--version", std::string("aasm ") + kVersion);
+  all.app.footer("State lives in $AASM_HOME [~/.aasm]. Start with: aasm init");
+  CLI::App* init = all.app.add_subcommand("init", "Make keys, ledger and a starter policy");
+  add_common(*init, all.init.common);
+  init->add_option("--org", all.init.org, "Domain that names the log's origin")
+      ->type_name("DOMAIN");
+  add_leaf(all, init, [](Commands& c) { return Command(c.init); });
+  build_run(all);
+  CLI::App* verify = all.app.add_subcommand("verify", "Recompute every claim from the records");
+  add_verify_options(*verify, all.verify);
+  add_leaf(all, verify, [](Commands& c) { return Command(c.verify); });
+  build_history(all);
+  build_backends(all);
+}
+
+bool is_run_exec(const std::vector<std::string>& args) {
+  return args.size() >= 2 && args[0] == "run" && args[1] == "exec";
+}
+
+int usage_status(const std::vector<std::string>& args) {
+  return !args.empty() && args[0] == "run" ? kExitRefused : kExitUsage;
+}
+
+ParseMessage message_for(Commands& all, const CLI::ParseError& error, int usage) {
+  if (error.get_exit_code() == 0) {
+    std::ostringstream out;
+    std::ostringstream unused;
+    all.app.exit(error, out, unused);
+    return {0, out.str(), false};
+  }
+  const std::string hint = "; see 'aasm --help' or 'aasm COMMAND --help'";
+  return {usage, std::string("error: ") + error.what() + hint + "\n", true};
+}
+
+}  // namespace
+
+std::variant<Command, ParseMessage> parse_command_line(std::vector<std::string> args) {
+  std::vector<std::string> program;
+  bool cut = false;
+  if (is_run_exec(args)) {
+    const auto at = std::find(args.begin(), args.end(), "--");
+    if (at != args.end()) {
+      program.assign(std::next(at), args.end());
+      args.erase(at, args.end());
+      cut = true;
+    }
+  }
+  const auto all = std::make_unique<Commands>();
+  build(*all);
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    all->app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return message_for(*all, error, usage_status(args));
+  }
+  if (is_run_exec(args) && program.empty()) {
+    const char* why =
+        cut ? "error: no program after '--'" : "error: '--' is missing before the program";
+    return ParseMessage{kExitRefused,
+                        std::string(why) + "; write: aasm run exec [options] -- PROG [ARGS...]\n",
+                        true};
+  }
+  all->run.argv = std::move(program);
+  for (const auto& [app, make] : all->leaves) {
+    if (app->parsed()) {
+      return make(*all);
+    }
+  }
+  return ParseMessage{kExitUsage, all->app.help(), true};
+}
+
+}  // namespace aasm::cli

@@ -1,0 +1,114 @@
+"""aasm run exec: launches that are refused say so once, with the fix, and stand in the ledger."""
+
+import os
+import unittest
+
+import aasm_case
+
+
+class NotInitialised(aasm_case.AasmCase):
+    initialise = False
+
+    def test_without_a_ledger_nothing_runs_and_no_key_is_made(self):
+        done = self.sh("echo ran")
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("not_initialised", done.stderr)
+        self.assertIn("aasm init", done.stderr)
+        self.assertFalse(self.home.exists())
+
+
+class Refusals(aasm_case.AasmCase):
+    def refused(self, token, status, done):
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
+        self.assertIn(token, done.stderr)
+        kinds = [record["kind"] for record in self.records()]
+        self.assertEqual(kinds, ["run.opened", "policy.resolved", *(["capability.probed"] if "capability.probed" in kinds else []),
+                                 "plan.refused", "run.closed"])
+        [body] = self.bodies("plan.refused")
+        self.assertIn(token, str(body["refusals"]))
+        for refusal in body["refusals"]:
+            self.assertTrue(refusal["detail"] and refusal["fix"])
+        self.assert_verified()
+
+    def test_no_policy(self):
+        os.remove(self.home / "policy.yaml")
+        self.refused("policy_unconfigured", 125, self.aasm("run", "exec", "--", "/bin/true"))
+
+    def test_a_policy_with_an_unknown_key_names_line_column_and_the_nearest_key(self):
+        self.write_policy("apiVersion: agent-assembly/v1\nkind: Policy\nspec:\n  filesystm:\n    read: {allow: [/usr]}\n")
+        done = self.sh("echo ran")
+        self.refused("policy_load_failed", 125, done)
+        self.assertIn("4:3", done.stderr)
+        self.assertIn("filesystem", done.stderr)
+
+    def test_a_grant_over_the_ledger(self):
+        self.write_policy(read=[self.home])
+        self.refused("grant_covers_evidence", 125, self.sh("echo ran"))
+
+    def test_a_program_that_is_not_there(self):
+        self.refused("program_not_found", 127, self.run_exec("/no/such/program"))
+        self.refused("program_not_found", 127, self.run_exec("no-such-program-on-path"))
+
+    def test_a_program_that_is_not_executable(self):
+        plain = self.work / "plain"
+        plain.write_text("x")
+        self.refused("program_not_executable", 126, self.run_exec(str(plain)))
+
+    def test_a_backend_that_does_not_exist(self):
+        done = self.run_exec("/bin/true", options=("--isolation-backend", "nonesuch"))
+        self.refused("backend_unavailable", 125, done)
+        self.assertIn("aasm-native", done.stderr)
+
+    def test_a_backend_that_is_not_built(self):
+        done = self.run_exec("/bin/true", options=("--isolation-backend", "gvisor"))
+        self.refused("backend_unavailable", 125, done)
+
+    def test_a_domain_that_is_not_built_is_unsupported_not_ignored(self):
+        self.write_policy(self.policy.read_text() + "  network: { allowlist: [api.example.com] }\n")
+        self.refused("domain_unsupported", 125, self.sh("echo ran"))
+
+    def test_a_filesystem_domain_that_is_not_stated(self):
+        self.write_policy("apiVersion: agent-assembly/v1\nkind: Policy\nspec:\n  filesystem:\n    read: {allow: [/usr]}\n")
+        self.refused("filesystem_not_stated", 125, self.sh("echo ran"))
+
+    def test_a_mistyped_option_is_usage_and_never_the_program(self):
+        done = self.aasm("run", "exec", "--polcy", "x", "--", "/bin/echo", "ran")
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("error:", done.stderr)
+        done = self.aasm("run", "exec", "/bin/echo", "ran")
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+
+
+class DryRun(aasm_case.AasmCase):
+    def snapshot(self):
+        return {str(path): path.read_bytes() for path in sorted(self.home.rglob("*")) if path.is_file()}
+
+    def test_a_dry_run_starts_nothing_records_nothing_and_exits_0(self):
+        before = self.snapshot()
+        done = self.sh("echo ran > here", options=("--dry-run",))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse((self.work / "here").exists())
+        self.assertEqual(self.snapshot(), before)
+        for heading in ("--- aasm run dry-run ---", "--- policy ---", "--- execution isolation ---",
+                        "--- execution isolation (machine-readable) ---", "--- launch command ---", "--- environment ---"):
+            self.assertIn(heading, done.stdout)
+        self.assertIn("schema=aasm.isolation.report/1", done.stdout)
+        self.assertIn("domain.syscall.claim=planned", done.stdout)
+
+    def test_a_live_run_binds_the_plan_of_the_dry_run(self):
+        dry = self.sh("exit 0", options=("--dry-run",))
+        self.sh("exit 0")
+        digest = self.bodies("plan.resolved")[0]["digest"]
+        self.assertIn(digest, dry.stdout)
+
+    def test_a_refusal_is_a_warning_and_the_status_stays_0(self):
+        self.write_policy(read=[self.home])
+        done = self.sh("echo ran", options=("--dry-run",))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("warning:", done.stdout + done.stderr)
+        self.assertIn("grant_covers_evidence", done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    aasm_case.main()

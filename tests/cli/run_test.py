@@ -1,0 +1,173 @@
+"""aasm run exec: the program's own behaviour is what it would be without aasm."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+import aasm_case
+
+
+class ExitStatus(aasm_case.AasmCase):
+    def test_the_programs_status_passes_through(self):
+        for status in (0, 1, 2, 3, 126, 127, 255):
+            with self.subTest(status=status):
+                self.assertEqual(self.sh(f"exit {status}").returncode, status)
+                self.assertEqual(self.bodies("process.exited")[0]["status"], status)
+
+    def test_a_signal_becomes_128_plus_its_number_and_is_recorded(self):
+        for number in (signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM):
+            with self.subTest(signal=number):
+                self.assertEqual(self.sh(f"kill -{int(number)} $$").returncode, 128 + number)
+                body = self.bodies("process.exited")[0]
+                self.assertEqual((body["signal"], body["cause"]), (number, "signalled"))
+
+    def test_the_status_line_tells_our_endings_from_the_programs(self):
+        read_end, write_end = os.pipe()
+        done = self.run_exec("/bin/sh", "-c", "exit 125", options=("--status-fd", write_end), pass_fds=(write_end,))
+        os.close(write_end)
+        with os.fdopen(read_end) as stream:
+            line = stream.read()
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(" ending=finished started=true exit=125 status=125 ", line)
+        self.assertEqual(line.count("\n"), 1)
+
+
+class Reports(aasm_case.AasmCase):
+    def test_the_report_of_a_run_that_refers_to_an_earlier_probe_agrees_with_its_records(self):
+        report = self.root / "report.txt"
+        for _ in range(3):
+            self.assertEqual(self.sh("exit 0", options=("--report", report)).returncode, 0)
+        self.assertIn("reference", self.bodies("capability.probed")[0])
+        self.assertNotIn("CONTRADICTION", report.read_text())
+        self.assertIn("contradiction_count=0", report.read_text())
+
+
+class Streams(aasm_case.AasmCase):
+    def test_the_status_line_takes_no_stream_of_the_program(self):
+        for number in (0, 1, 2):
+            done = self.run_exec("/bin/echo", "ran", options=("--status-fd", number))
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+
+    def test_stdin_stdout_and_stderr_are_the_programs(self):
+        done = self.run_exec("/bin/sh", "-c", "cat; echo err >&2", input="a\nb\n")
+        self.assertEqual((done.stdout, done.stderr), ("a\nb\n", "err\n"))
+
+    def test_what_follows_the_two_dashes_is_the_programs(self):
+        done = self.run_exec("/bin/echo", "--policy", "x", "--", "--help")
+        self.assertEqual(done.stdout, "--policy x -- --help\n")
+
+    def test_arguments_that_are_not_utf8_arrive_unchanged(self):
+        done = subprocess.run([aasm_case.AASM, "run", "exec", "--policy", self.policy, "--", "/usr/bin/printf", "%s",
+                               b"\xff\xfe x"], env=self.env, cwd=self.work, capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, b"\xff\xfe x"))
+        self.assert_verified()
+
+    def test_closed_standard_streams_do_not_hurt(self):
+        for closed in ((0,), (0, 1), (0, 1, 2)):
+            with self.subTest(closed=closed):
+                command = " ".join(f"{fd}<&-" if fd == 0 else f"{fd}>&-" for fd in closed)
+                done = subprocess.run(["/bin/sh", "-c", f'"$0" run exec --policy "$1" -- /bin/true {command}',
+                                       aasm_case.AASM, str(self.policy)], env=self.env, cwd=self.work, check=False)
+                self.assertEqual(done.returncode, 0)
+
+
+class Environment(aasm_case.AasmCase):
+    def test_only_the_listed_names_reach_the_program_and_no_value_is_recorded(self):
+        self.env["AWS_SECRET_ACCESS_KEY"] = "canary-value-7f3a"
+        self.env["LANG"] = "C.UTF-8"
+        done = self.run_exec("/usr/bin/env")
+        names = {line.split("=", 1)[0] for line in done.stdout.splitlines()}
+        self.assertLessEqual(names, {"PATH", "HOME", "LANG", "TERM", "PWD"})
+        ledger = b"".join((self.home / name).read_bytes() for name in os.listdir(self.home)
+                          if name.startswith("ledger.db"))
+        self.assertNotIn(b"canary-value-7f3a", ledger)
+
+    def test_descriptors_that_policy_does_not_list_are_closed(self):
+        read_end, write_end = os.pipe()
+        os.dup2(read_end, 1900)
+        done = self.run_exec("/bin/sh", "-c", "ls -l /proc/self/fd | wc -l", pass_fds=(read_end, write_end, 1900))
+        os.close(1900)
+        os.close(read_end)
+        os.close(write_end)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLessEqual(int(done.stdout), 5)  # the total line, 0, 1, 2 and the one ls opened
+
+    def test_the_working_directory_is_the_one_asked_for(self):
+        folder = self.work / "sub"
+        folder.mkdir()
+        done = self.run_exec("/bin/pwd", options=("--workdir", folder))
+        self.assertEqual(done.stdout, f"{folder}\n")
+
+    def test_a_symbolic_link_as_working_directory_works(self):
+        link = self.root / "link"
+        link.symlink_to(self.work)
+        done = self.run_exec("/bin/sh", "-c", "pwd -P; echo x > f; cat f", options=("--workdir", link))
+        self.assertEqual(done.stdout, f"{self.work.resolve()}\nx\n")
+
+
+class Lifecycle(aasm_case.AasmCase):
+    def test_a_signal_to_aasm_reaches_the_program(self):
+        run = self.start("/bin/sh", "-c", "trap 'echo got; exit 7' TERM; echo ready; while :; do sleep 0.05; done")
+        self.assertEqual(run.stdout.readline(), "ready\n")
+        run.send_signal(signal.SIGTERM)
+        out, _ = run.communicate(timeout=20)
+        self.assertEqual((run.returncode, out), (7, "got\n"))
+
+    def leave_sleepers(self):
+        return ("import os,sys,time\n"
+                "for _ in range(3):\n"
+                "    if os.fork() == 0:\n"
+                "        os.setsid()\n"
+                "        if os.fork() == 0:\n"
+                "            print(os.getpid(), flush=True)\n"
+                "            os.close(1)\n"
+                "            time.sleep(600)\n"
+                "        os._exit(0)\n")
+
+    def test_no_process_of_the_tree_outlives_the_run(self):
+        done = self.python(self.leave_sleepers() + "time.sleep(0.3)\n")
+        pids = [int(line) for line in done.stdout.split()]
+        self.assertEqual(len(pids), 3)
+        self.assertEqual([pid for pid in pids if self.alive(pid)], [])
+        self.assertEqual(self.bodies("process.exited")[0]["descendants_killed"], 3)
+
+    def test_the_tree_dies_with_a_supervisor_that_is_killed(self):
+        run = self.start("/usr/bin/python3", "-c", self.leave_sleepers() + "time.sleep(600)\n")
+        pids = [int(run.stdout.readline()) for _ in range(3)]
+        run.kill()
+        run.wait(timeout=10)
+        self.wait_for(lambda: not any(self.alive(pid) for pid in pids), "the tree to be gone", 5)
+        run.stdout.close()
+        run.stderr.close()
+        status, report = self.verify_json()
+        self.assertEqual((status, report["verdict"]), (3, "INCONCLUSIVE"))
+        self.assertEqual(self.sh("exit 0").returncode, 0)
+
+    def test_two_runs_at_once_share_one_ledger(self):
+        runs = [self.start("/bin/sh", "-c", f"sleep 0.3; exit {number}") for number in range(4)]
+        self.assertEqual([run.wait(timeout=30) for run in runs], [0, 1, 2, 3])
+        for run in runs:
+            run.stdout.close()
+            run.stderr.close()
+        self.assertEqual(len(self.runs()), 4)
+        self.assert_verified()
+
+
+class Unconfined(aasm_case.AasmCase):
+    def test_isolation_none_runs_and_says_that_nothing_was_enforced(self):
+        done = self.run_exec("/bin/cat", str(self.secret), options=("--isolation", "none"))
+        self.assertEqual((done.returncode, done.stdout), (0, "not for agents\n"))
+        plan = self.bodies("plan.resolved")[0]
+        self.assertEqual(plan["posture"], "unconfined")
+        self.assertEqual({outcome["kind"] for outcome in plan["outcomes"]}, {"no_boundary"})
+        for domain in self.claims().values():
+            self.assertIn(domain.get("claim"), ("unmeasured", "not_stated", None))
+
+    def test_isolation_none_leaves_no_process_behind(self):
+        done = self.run_exec("/bin/sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & echo $!", options=("--isolation", "none"))
+        self.assertFalse(self.alive(int(done.stdout)))
+
+
+if __name__ == "__main__":
+    aasm_case.main()

@@ -1,0 +1,148 @@
+"""aasm init, verify, runs, ledger: what an auditor and an operator see."""
+
+import os
+import pathlib
+import shutil
+import sqlite3
+import stat
+import unittest
+
+import aasm_case
+
+
+class Init(aasm_case.AasmCase):
+    def test_it_is_private_and_idempotent(self):
+        before = {path: path.read_bytes() for path in self.home.rglob("*") if path.is_file() and "ledger" not in path.name}
+        self.ok("init", "--org", "test.example")
+        self.assertEqual({path: path.read_bytes() for path in before}, before)
+        self.assertEqual(stat.S_IMODE(self.home.stat().st_mode), 0o700)
+        self.assertEqual(stat.S_IMODE((self.home / "keys").stat().st_mode), 0o700)
+        for key in (self.home / "keys").iterdir():
+            self.assertEqual(stat.S_IMODE(key.stat().st_mode), 0o600)
+
+    def test_the_starter_policy_runs_a_program(self):
+        done = self.ok("run", "exec", "--", "/bin/echo", "hello")
+        self.assertEqual(done.stdout, "hello\n")
+
+    def test_an_open_key_file_is_refused(self):
+        for key in (self.home / "keys").iterdir():
+            key.chmod(0o644)
+        done = self.sh("echo ran")
+        self.assertEqual((done.returncode, done.stdout), (122, ""))
+
+
+class Receipts(aasm_case.AasmCase):
+    def setUp(self):
+        super().setUp()
+        self.receipt = self.root / "receipt.txt"
+        self.assertEqual(self.sh("exit 0", options=("--receipt", self.receipt)).returncode, 0)
+
+    def elsewhere(self):
+        """Environment of another machine: no home of ours."""
+        return {**self.env, "AASM_HOME": str(self.root / "elsewhere"), "HOME": str(self.root / "nobody")}
+
+    def test_a_receipt_verifies_elsewhere_with_pinned_keys(self):
+        for name in ("trust", "trust.keys"):
+            shutil.copy(self.home / name, self.root / name)
+        status, report = self.verify_json(self.receipt, "--trust", self.root / "trust", env=self.elsewhere())
+        self.assertEqual((status, report["verdict"]), (0, "VERIFIED"), report)
+        text = self.aasm("verify", self.receipt, "--trust", self.root / "trust", env=self.elsewhere()).stdout
+        self.assertIn("VERIFIED", text)
+        self.assertIn("recorded, not recomputed", text)
+
+    def test_without_the_keys_it_is_inconclusive_and_says_unpinned(self):
+        done = self.aasm("verify", self.receipt, env=self.elsewhere())
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("INCONCLUSIVE", done.stdout)
+        self.assertIn("UNPINNED", done.stdout)
+
+    def test_a_doctored_receipt_fails(self):
+        text = self.receipt.read_text()
+        index = text.index("extra ") + 40
+        self.receipt.write_text(text[:index] + ("A" if text[index] != "A" else "B") + text[index + 1:])
+        done = self.aasm("verify", self.receipt)
+        self.assertIn(done.returncode, (1, 4))
+
+    def test_a_receipt_is_not_written_through_a_link(self):
+        target = self.root / "target"
+        target.write_text("keep")
+        link = self.root / "link.txt"
+        link.symlink_to(target)
+        self.assertEqual(self.sh("exit 0", options=("--receipt", link)).returncode, 0)
+        self.assertEqual(target.read_text(), "keep")
+        self.assertFalse(link.is_symlink())
+
+
+class Ledgers(aasm_case.AasmCase):
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.python("import ctypes; ctypes.CDLL(None).unshare(0)").returncode, 0)
+
+    def copy(self):
+        target = self.root / "copy.db"
+        with sqlite3.connect(self.home / "ledger.db") as source, sqlite3.connect(target) as copy:
+            source.backup(copy)
+        return target
+
+    def doctored(self, *statements):
+        target = self.copy()
+        with sqlite3.connect(target) as db:
+            for statement in statements:
+                db.execute(statement)
+        db.close()
+        return self.verify_json(target)
+
+    def test_the_ledger_of_a_run_is_verified(self):
+        report = self.assert_verified()
+        self.assertEqual(report["schema"], "aasm.verify-report/1")
+
+    def test_doctored_copies_fail(self):
+        for statement in ("UPDATE records SET payload=CAST(replace(CAST(payload AS TEXT),'unshare','unsharf') AS BLOB) WHERE CAST(payload AS TEXT) LIKE '%unshare%'",
+                          "UPDATE records SET sig=zeroblob(64) WHERE seq=2",
+                          "DELETE FROM records WHERE seq=3",
+                          "DELETE FROM records WHERE seq>=(SELECT max(seq)-1 FROM records)",
+                          "UPDATE checkpoints SET note=CAST(replace(CAST(note AS TEXT),'1','2') AS BLOB)",
+                          "CREATE VIEW v AS SELECT 1",
+                          "UPDATE blobs SET data=x'00'"):
+            with self.subTest(statement=statement):
+                status, report = self.doctored(statement)
+                self.assertEqual((status, report["verdict"]), (1, "FAILED"), report.get("findings"))
+
+    def test_a_tail_cut_with_its_checkpoint_is_a_rollback_on_this_host(self):
+        size = len(self.records()) + 1
+        self.assertGreater(size, 5)
+        status, report = self.doctored("DELETE FROM records WHERE seq>0", "DELETE FROM checkpoints WHERE size>1",
+                                       "DELETE FROM blobs")
+        self.assertEqual((status, report["verdict"]), (1, "FAILED"))
+        self.assertIn("rolled_back", str(report["findings"]))
+
+    def test_things_that_are_no_ledger_are_unreadable(self):
+        fifo = self.root / "fifo"
+        os.mkfifo(fifo)
+        text = self.root / "text"
+        text.write_text("hello\n" * 100)
+        for path in (fifo, self.root, text, "/dev/zero", self.root / "missing"):
+            with self.subTest(path=path):
+                done = self.aasm("verify", path)
+                self.assertEqual(done.returncode, 4, done.stdout)
+                self.assertIn("UNREADABLE", done.stdout)
+
+    def test_verifying_changes_nothing(self):
+        def listing():
+            return {path.name: (path.read_bytes() if path.is_file() else None) for path in pathlib.Path(self.home).iterdir()}
+        before = listing()
+        self.assert_verified()
+        self.assertEqual(listing(), before)
+
+    def test_status_is_the_same_in_text_and_json(self):
+        for args in ((), ("--run", self.runs()[0]["run"]), (self.root / "missing",)):
+            self.assertEqual(self.aasm("verify", *args).returncode, self.aasm("verify", *args, "--format", "json").returncode)
+
+    def test_history_says_that_it_is_not_verified(self):
+        self.assertIn("not verified", self.ok("runs", "list").stdout)
+        self.assertIn("not verified", self.ok("runs", "show", self.runs()[0]["run"]).stdout)
+        self.assertIn("not verified", self.ok("ledger", "status").stdout)
+
+
+if __name__ == "__main__":
+    aasm_case.main()
