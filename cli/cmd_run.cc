@@ -190,8 +190,8 @@ int refuse(const Error& error, int status) {
   return status;
 }
 
-Result<void> dry_run(const RunCommand& command, process::DigestCache& digests) {
-  const Launch launch = AASM_TRY(gather_launch(command, digests));
+Result<void> dry_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
+  const Launch launch = AASM_TRY(gather_launch(command, home, digests));
   const auto outcome = plan_launch(launch, command, [&](planner::Backend& backend) {
     return probe_backend(backend, launch.conditions, launch.helper_path);
   });
@@ -223,7 +223,7 @@ int run_exec(const RunCommand& given) {
   }
   process::DigestCache digests = process::DigestCache::load(home->file("digests"));
   if (command.dry_run) {
-    const Result<void> done = dry_run(command, digests);
+    const Result<void> done = dry_run(command, *home, digests);
     return done ? kExitOk : refuse(done.error(), kExitRefused);
   }
   Result<RunLedger> ledger = RunLedger::open(*home, command.common);
@@ -236,7 +236,7 @@ int run_exec(const RunCommand& given) {
   if (!outputs) {
     return refuse(outputs.error(), kExitRefused);
   }
-  Result<Launch> launch = gather_launch(command, digests);
+  Result<Launch> launch = gather_launch(command, *home, digests);
   if (!launch) {
     return refuse(launch.error(), kExitRefused);
   }

@@ -140,18 +140,10 @@ Result<schema::HostConditions> host_conditions(const std::string& helper_path,
   return process::read_host_conditions(aasm_digest, AASM_TRY(digest_of(helper_path, digests)));
 }
 
-Result<Launch> gather_launch(const RunCommand& command, process::DigestCache& digests) {
-  Launch launch{AASM_TRY(Home::locate()),
-                {},
-                AASM_TRY(find_helper()),
-                AASM_TRY(own_executable()),
-                {},
-                {},
-                {},
-                {},
-                {},
-                {},
-                make_backends()};
+Result<Launch> gather_launch(const RunCommand& command, const Home& home,
+                             process::DigestCache& digests) {
+  Launch launch{home, {}, AASM_TRY(find_helper()), AASM_TRY(own_executable()), {}, {}, {}, {},
+                {},   {}, make_backends()};
   launch.working_dir = AASM_TRY(enter_working_dir(command.workdir));
   launch.conditions = AASM_TRY(host_conditions(launch.helper_path, digests));
   launch.policy = resolve(command, launch.home, launch.working_dir);

@@ -36,7 +36,8 @@ struct Launch {
 
 // Changes into the working directory of the run. kInvalidArgument and friends name what is wrong
 // with an option; what is wrong with policy or program is in the Launch itself.
-schema::Result<Launch> gather_launch(const RunCommand& command, process::DigestCache& digests);
+schema::Result<Launch> gather_launch(const RunCommand& command, const Home& home,
+                                     process::DigestCache& digests);
 
 // Selects and negotiates. `probe` is asked for the capabilities of each backend considered.
 planner::PlanningOutcome plan_launch(const Launch& launch, const RunCommand& command,

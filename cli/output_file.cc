@@ -14,28 +14,6 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
 
-ErrorCode code_of(int os_errno) {
-  if (os_errno == ENOENT || os_errno == ENOTDIR) {
-    return ErrorCode::kNotFound;
-  }
-  return os_errno == EACCES || os_errno == EPERM || os_errno == EROFS ? ErrorCode::kPermissionDenied
-                                                                      : ErrorCode::kUnavailable;
-}
-
-Result<void> write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t wrote = ::write(fd, content.data(), content.size());
-    if (wrote < 0 && errno == EINTR) {
-      continue;
-    }
-    if (wrote < 0) {
-      return Error(code_of(errno), "write", errno);
-    }
-    content.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<OutputFile> OutputFile::open(const std::string& path) {
@@ -47,10 +25,10 @@ Result<OutputFile> OutputFile::open(const std::string& path) {
   const std::string folder = full.has_parent_path() ? full.parent_path().string() : ".";
   process::Fd directory(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) {
-    return Error(code_of(errno), "cannot open the directory of " + path, errno);
+    return process::system_error("cannot open the directory of " + path, errno);
   }
   if (faccessat(directory.get(), ".", W_OK, AT_EACCESS) != 0) {
-    return Error(code_of(errno), "cannot write in the directory of " + path, errno);
+    return process::system_error("cannot write in the directory of " + path, errno);
   }
   return OutputFile(std::move(directory), name, path);
 }
@@ -60,11 +38,11 @@ Result<void> OutputFile::write(std::string_view content) const {
   const process::Fd file(openat(directory_.get(), temporary.c_str(),
                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (file.get() < 0) {
-    return Error(code_of(errno), "cannot create " + path_, errno);
+    return process::system_error("cannot create " + path_, errno);
   }
-  Result<void> done = write_all(file.get(), content);
+  Result<void> done = process::write_all(file.borrow(), schema::as_bytes(content));
   if (done && renameat(directory_.get(), temporary.c_str(), directory_.get(), name_.c_str()) != 0) {
-    done = Error(code_of(errno), "rename", errno);
+    done = process::system_error("rename", errno);
   }
   if (!done) {
     unlinkat(directory_.get(), temporary.c_str(), 0);

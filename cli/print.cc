@@ -3,8 +3,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include <cerrno>
-
+#include "aasm/process/fd.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/time.h"
 #include "aasm/schema/utf8.h"
@@ -12,32 +11,26 @@
 namespace aasm::cli {
 namespace {
 
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) {
-      continue;
-    }
-    if (wrote <= 0) {
-      return;
-    }
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
+// A reader that went away is no failure of the command.
+void print_to(int fd, std::string_view text) {
+  [[maybe_unused]] const schema::Result<void> done =
+      process::write_all(process::BorrowedFd(fd), schema::as_bytes(text));
 }
 
 }  // namespace
 
 void print_out(std::string_view text) {
-  write_all(STDOUT_FILENO, text);
+  print_to(STDOUT_FILENO, text);
 }
 void print_err(std::string_view text) {
-  write_all(STDERR_FILENO, text);
+  print_to(STDERR_FILENO, text);
 }
 
 std::string error_line(const schema::Error& error) {
   std::string line = "error: " + schema::escape_for_display(error.message());
-  if (error.os_errno() != 0) {
-    line += " (" + std::generic_category().message(error.os_errno()) + ")";
+  const std::string reason = std::generic_category().message(error.os_errno());
+  if (error.os_errno() != 0 && error.message().find(reason) == std::string::npos) {
+    line += " (" + reason + ")";
   }
   return line + "\n";
 }

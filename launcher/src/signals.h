@@ -28,9 +28,6 @@ class SignalRelay {
   // process group (Ctrl-C, hang-up) has reached the program already and is left out.
   std::optional<int> next() const;
 
-  // The mask as it was before: what the program must start with.
-  const sigset_t& original_mask() const { return old_; }
-
  private:
   SignalRelay() = default;
   process::Fd fd_;

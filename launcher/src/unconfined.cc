@@ -1,17 +1,17 @@
 #include "unconfined.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
+#include "aasm/process/descendants.h"
 #include "aasm/process/fd.h"
 #include "aasm/process/pidfd.h"
 
@@ -35,35 +35,8 @@ std::int64_t microseconds(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1000000 + time.tv_usec;
 }
 
-// SIGKILL to each present child of this process (proc(5), children: may miss one that is being
-// born; the caller comes again until none is left).
-void kill_children() {
-  const std::string self = std::to_string(getpid());
-  std::ifstream list("/proc/" + self + "/task/" + self + "/children");
-  for (pid_t child = 0; list >> child;) {
-    kill(child, SIGKILL);
-  }
-}
-
-// Waits for and kills children until there are none: as a subreaper this process inherits every
-// orphan of the tree. Returns how many were killed.
-std::int64_t kill_rest_of_tree() {
-  std::int64_t killed = 0;
-  while (true) {
-    siginfo_t info{};
-    // Everything that is left is a child by now, or becomes one when its parent dies.
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
-      return killed;  // ECHILD: none left
-    }
-    if (info.si_pid != 0) {
-      killed += info.si_code == CLD_KILLED && info.si_status == SIGKILL ? 1 : 0;
-      waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED);
-      continue;
-    }
-    kill_children();
-    waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
-  }
-}
+// Longer than killing and reaping a tree takes on a busy machine.
+constexpr std::chrono::seconds kTreeGone{30};
 
 class UnconfinedRun final : public planner::RunningExecution {
  public:
@@ -110,7 +83,8 @@ class UnconfinedRun final : public planner::RunningExecution {
     exited.use = {
         microseconds(use.ru_utime), microseconds(use.ru_stime), use.ru_maxrss,
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin_).count()};
-    exited.descendants_killed = kill_rest_of_tree();
+    exited.descendants_killed =
+        static_cast<std::int64_t>(AASM_TRY(process::kill_descendants({}, kTreeGone)));
     return exited;
   }
 
@@ -129,7 +103,9 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
       : program_(request.spec.program.bytes()),
         directory_(request.spec.working_dir.bytes()),
         argv_(request.argv),
-        environment_(request.environment) {}
+        environment_(request.environment) {
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+  }
 
   const planner::PreparationReport& report() const override { return report_; }
 
@@ -138,9 +114,7 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_t attributes{};
     posix_spawnattr_init(&attributes);
-    sigset_t none{};
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigmask(&attributes, &mask_);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     int code = posix_spawn_file_actions_addchdir_np(&actions, directory_.c_str());
     pid_t pid = 0;
@@ -166,6 +140,7 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
   std::string directory_;
   std::vector<std::string> argv_;
   std::vector<std::string> environment_;
+  sigset_t mask_{};  // as it was before signals were blocked to be passed on
   planner::PreparationReport report_;
 };
 
@@ -173,9 +148,7 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
 
 Result<std::unique_ptr<planner::PreparedExecution>> prepare_unconfined(
     const planner::LaunchRequest& request) {
-  if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
-    return process::system_error("becoming the reaper of the tree", errno);
-  }
+  AASM_TRY(process::become_subreaper());
   return std::unique_ptr<planner::PreparedExecution>(std::make_unique<UnconfinedLaunch>(request));
 }
 
