@@ -81,6 +81,7 @@ Result<verifier::VerifyRequest> build_request(const VerifyCommand& command) {
   request.require_close = command.require_close;
   request.allow_open = command.allow_open;
   request.head_note = head_note(home, request);
+  request.own_ledger = absolute_path(request.target) == home.ledger();
   request.expect_head = AASM_TRY(optional_file(command.expect_head, true));
   request.state = AASM_TRY(optional_file(command.state, false));
   request.given_report = AASM_TRY(optional_file(command.report, true));

@@ -116,6 +116,15 @@ class Ledgers(aasm_case.AasmCase):
         self.assertEqual((status, report["verdict"]), (1, "FAILED"))
         self.assertIn("rolled_back", str(report["findings"]))
 
+    def test_an_emptied_ledger_of_this_host_is_rolled_back_and_not_merely_empty(self):
+        with sqlite3.connect(self.home / "ledger.db") as db:
+            for table in ("records", "checkpoints", "blobs"):
+                db.execute(f"DELETE FROM {table}")
+        db.close()
+        status, report = self.verify_json()
+        self.assertEqual((status, report["verdict"]), (1, "FAILED"))
+        self.assertIn("rolled_back", str(report["findings"]))
+
     def test_things_that_are_no_ledger_are_unreadable(self):
         fifo = self.root / "fifo"
         os.mkfifo(fifo)
