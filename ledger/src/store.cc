@@ -159,6 +159,18 @@ Result<Appended> Store::append(std::span<const PendingRecord> records,
   return state.commit(std::move(transaction), std::move(appender), first_seq);
 }
 
+void Store::seal_ahead(PendingRecord& record, std::optional<Place>& place) const {
+  const State& state = *state_;
+  if (!place) {
+    place = Place{state.head.range.size(), state.head.last_leaf};
+  }
+  Result<SealedRecord> sealed = seal(record, *place, state.keys.origin, state.boot);
+  if (sealed) {
+    place = Place{place->seq + 1, sealed->leaf};
+    record.ahead = std::move(*sealed);
+  }
+}
+
 Result<std::string> Store::checkpoint() {
   State& state = *state_;
   const SignalBlock block;
