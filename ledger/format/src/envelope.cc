@@ -35,6 +35,18 @@ schema::JsonValue subject_json(const Envelope& envelope) {
   return schema::JsonValue::Array{std::move(entry)};
 }
 
+// The statement in RFC 8785 form: its members in order, each written on its own so that the body is
+// not copied. build_payload() reads the text back, which finds any member out of place.
+std::string statement_text(const Envelope& envelope, const schema::JsonValue& body) {
+  const auto text = [](const schema::JsonValue& value) { return schema::json_write(value); };
+  std::string out = R"({"_type":)" + text(kStatementType);
+  out += R"(,"predicate":{"aasm":)" + text(envelope_json(envelope));
+  out += R"(,"body":)" + text(body);
+  out += R"(},"predicateType":)" + text(predicate_type(envelope.kind));
+  out += R"(,"subject":)" + text(subject_json(envelope)) + "}";
+  return out;
+}
+
 }  // namespace
 
 schema::Sha256 subject_digest(std::string_view origin, const schema::RunId& run) {
@@ -49,14 +61,7 @@ schema::Result<std::string> build_payload(const Envelope& envelope, const schema
   if (envelope.wall_ns < 0 || envelope.seq > static_cast<std::uint64_t>(schema::kJsonMaxInteger)) {
     return detail::invalid("payload: a clock before 1970 or a sequence number past 2^53-1");
   }
-  schema::JsonValue::Object predicate{{"aasm", envelope_json(envelope)}, {"body", body}};
-  const schema::JsonValue statement = schema::JsonValue::Object{
-      {"_type", kStatementType},
-      {"subject", subject_json(envelope)},
-      {"predicateType", predicate_type(envelope.kind)},
-      {"predicate", std::move(predicate)},
-  };
-  std::string payload = schema::json_write(statement);
+  std::string payload = statement_text(envelope, body);
   // The writer checks the profile as the verifier will: what we could not read is never signed.
   const std::variant<Statement, PayloadFault> read = parse_payload(payload);
   if (const auto* fault = std::get_if<PayloadFault>(&read)) {
