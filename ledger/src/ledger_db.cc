@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kBusyTimeout{5};  // docs/spec/ledger-format.md r
 constexpr std::int64_t kSynchronousFull = 2;
 // Pages of WAL after which a commit folds them into the file. The next open reads back what is
 // left (some 0.75 us a page), and folding costs two syncs: a short run writes some twenty pages.
-constexpr std::int64_t kCheckpointPages = 256;
+constexpr std::int64_t kCheckpointPages = 128;
 
 Result<void> set_durability(Connection& connection) {
   AASM_TRY(

@@ -50,7 +50,7 @@ TEST_F(StoreWalTest, ALongWalIsFoldedByTheCommitThatMadeItLong) {
   const std::uintmax_t before = database_bytes();
   for (int i = 0; i < 60; ++i) {
     one_run();
-    ASSERT_LT(wal_bytes(), 320 * kFrameBytes) << "after run " << i;
+    ASSERT_LT(wal_bytes(), 192 * kFrameBytes) << "after run " << i;
   }
   EXPECT_GT(database_bytes(), before);
   EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
