@@ -195,6 +195,7 @@ launcher::SessionRequest session_request(const RunCommand& command, const Launch
   request.probes = std::move(outcome.probes);
   request.plan = std::move(outcome.record);
   request.backend = outcome.backend;
+  request.began = command.began;
   request.launch.spec = launch.spec;
   request.launch.argv = command.argv;
   request.launch.environment = launch.environment.environment;

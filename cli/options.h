@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct RunCommand {
   std::string report;
   std::optional<int> status_fd;
   std::vector<std::string> argv;  // the program and its arguments, untouched
+  // When the options were about to be read: the begin of the times on the status line.
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
 struct VerifyCommand {
