@@ -235,7 +235,8 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
 }
 
 // The ledger is opened while the launch is planned. What is wrong with it is said first all the
-// same.
+// same. The planner looks at the ledger's files meanwhile: those that opening makes (-wal and -shm
+// of a first run) it may find missing, which only says that no other name leads to them.
 int record_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
   OpeningLedger opening(home, command.common);
   Result<Launch> launch = gather_launch(command, home, digests);
