@@ -13,23 +13,24 @@ The phases add up to the run. aasm reports those from `setup` (its options are a
 the report made in between, and `end` is what comes after the status line (the ledger closed, the
 process gone), seen from here. Give --aasm several times to compare builds run by run.
 
-What remains of a run of /usr/bin/true, in instructions outside the kernel (callgrind) of the parts
-that nothing else runs beside:
+What remains, for /usr/bin/true. Instructions outside the kernel, by callgrind, which cannot follow a
+run past the start of the helper:
 
     linker and start of the process     0.5 M    9,700 relative relocations, 290 symbols, 2 libraries
     options                             0.3 M    the option library
-    opening the ledger, or beside it
-      gathering and planning            4.3 M    one Ed25519 verification 1.7 M, two public keys made
+    opening the ledger                  4.3 M    one Ed25519 verification 1.7 M, two public keys made
                                                  from their seeds 1.0 M, SQLite schema and statements
+    beside it, gathering and planning   4.0 M    an earlier probe read back 2.5 M, YAML 0.6 M
     decisions staged                    0.9 M    the run key made, bodies checked
-    sealing the last two records
-      before the start                  2.5 M    10 KB each: signature 0.6 M, text, hashes
-    closing                             2.2 M    two records and a checkpoint, one signature each
+    a record sealed                     0.6 M    for the signature alone, and 30 to 40 a byte
 
-The four records before them are sealed while the boundary is prepared, on the other processor. The
-rest is the kernel's: two processes and one thread started, three programs loaded, 1,250 system
-calls, three syncs. An Ed25519 signature of the library in use costs 0.6 M instructions, ten of which
-are a third of what a run costs outside the kernel.
+A run seals nine records and a checkpoint: four records while the boundary is prepared, by the store
+thread, and the two of 10 KB that tell of the boundary after that, on the way to the exec. Samples of
+a run (perf, both processors, everything of aasm's own process, the kernel included): appending 14 %,
+opening the ledger 11 %, linker and loading 12 %, sealing ahead 8 %, earlier probe 6 %, gathering the
+launch 6 %, rulesets and filter 5 %, reports of the boundary 3 %. Besides aasm the kernel starts two
+processes and two threads and loads three programs. About 1,250 system calls and three syncs of the
+ledger a run (six when the WAL is folded, every sixth run or so).
 
 Usage: bench/launch.py [--runs N] [--aasm FILE]... [-- PROG ARGS...]
 """
