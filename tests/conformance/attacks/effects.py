@@ -5,7 +5,9 @@ import contextlib
 import os
 import pathlib
 import resource
+import signal
 import stat
+import time
 
 TAKEN = b"taken"
 
@@ -103,8 +105,20 @@ PROCESSES = {
 }
 
 
+def left_behind(output):
+    """Which of the processes that an attempt left are still there a while after it ended."""
+    pids = [int(line.split()[1]) for line in output.splitlines() if line.startswith("left ")]
+    end = time.monotonic() + 2
+    while time.monotonic() < end and not all(dead(pid) for pid in pids):
+        time.sleep(0.01)
+    alive = [pid for pid in pids if not dead(pid)]
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+    return alive
+
+
 class Effect:
-    """One effect of the data: "result", "none", "leak:WORD", a kind of FILES or NOW and a path,
+    """One effect of the data: "result", "none", "outlives", "leak:WORD", a kind of FILES or NOW and a path,
     or a kind of PROCESSES and a pid.
 
     before() and happened() are called on either side of the attempt, while everybody still lives.
@@ -123,7 +137,7 @@ class Effect:
         target = self.target.format(**places)
         if self.kind == "result":
             return went_through
-        if self.kind == "none":
+        if self.kind in ("none", "outlives"):
             return False
         if self.kind == "leak":
             return any(target in line for line in output.splitlines() if line.startswith("leak: "))

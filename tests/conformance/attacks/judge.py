@@ -129,6 +129,8 @@ def judge_event(scenario, seen, depth, event):
     expected = (seen.pid, *seen.parents) if depth == "grandchild" else (seen.pid, seen.warden)
     if scenario.get("caller") == "child":
         chain = chain[1:]
+    elif scenario.get("caller") == "sibling":
+        chain, expected = chain[1:], expected[1:]
     elif scenario.get("caller") == "many":
         return [] if event["parents"] and seen.pid in (*event["parents"], event["pid"]) else [f"lineage {chain} without {seen.pid}"]
     elif scenario.get("caller") == "deep":

@@ -2,7 +2,7 @@
 """Makes every attack of scenarios/*.json without the boundary and, at three depths, inside it.
 
 usage: run_attacks.py [--family NAME,...] [--only TEXT] [--jobs N] [--verbose]
-       run_attacks.py --check-names        compares the data with scenario-names.txt
+       run_attacks.py --check-names        compares the data with scenario-names.txt and cases.json
 
 Needs AASM and ATTACK_PROBE in the environment. Exit status: 0 as expected, 1 not, 2 usage.
 """
@@ -40,8 +40,26 @@ def check_names():
         print(f"{'only in scenario-names.txt' if line in wanted else 'not in scenario-names.txt'}: {line}")
     if wanted != sorted(wanted):
         print("scenario-names.txt is not sorted")
+    unanswered = check_cases()
     print(f"{len(measured)} scenarios")
-    return 0 if wanted == measured else 1
+    return 0 if wanted == measured and not unanswered else 1
+
+
+def check_cases():
+    """Each case of cases.json has a scenario that names it, or a test, and the tests are there."""
+    named = {str(case) for scenario in load().values() for case in scenario.get("cases", [])}
+    found = []
+    for case, tests in json.loads((HERE / "cases.json").read_text(encoding="utf-8")).items():
+        if not tests and case not in named:
+            found.append(f"case {case} has neither scenario nor test")
+        for test in tests:
+            path, _, name = test.partition("::")
+            file = HERE.parents[2] / path
+            if not file.is_file() or name not in file.read_text(encoding="utf-8"):
+                found.append(f"case {case}: no {test}")
+    for line in found:
+        print(line)
+    return found
 
 
 class Runner:

@@ -56,12 +56,14 @@ def watch(stage, command, supervised, patience=0.0):
         seen.parents = tuple(int(pid) for pid in lines[-1][4].split(","))
     # A signal that was sent needs a moment; one that was refused never comes.
     end = time.monotonic() + patience
-    while not seen.happened:
+    while not seen.happened and effect.kind not in ("none", "outlives"):
         seen.happened = effect.happened(stage.places, process.output, seen.outcome == "0")
         if seen.happened or time.monotonic() > end:
             break
         time.sleep(0.01)
     seen.status = process.end()
+    if effect.kind == "outlives":
+        seen.happened = bool(effects.left_behind(process.output))
     seen.output, seen.errors, seen.timed_out = process.output, process.errors, process.timed_out
     return seen
 

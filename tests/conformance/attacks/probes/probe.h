@@ -25,6 +25,7 @@ const Attempts& attribute_attempts();
 const Attempts& exec_attempts();
 const Attempts& process_attempts();
 const Attempts& signal_attempts();
+const Attempts& tree_attempts();
 const Attempts& call_attempts();
 const Attempts& namespace_attempts();
 const Attempts& channel_attempts();
