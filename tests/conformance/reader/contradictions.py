@@ -1,0 +1,176 @@
+"""Contradictions between the records of one run (docs/spec/product.md section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .claims import contiguous, same_boot
+from .facts import BATCHES, SETUP, Facts
+
+ONCE = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "process.exited")
+CONFINED = ("capability.probed", "control.prepared", "boundary.proved")
+RULES = "claims/1"
+Found = tuple[str, int]
+
+
+def contradictions(facts: Facts) -> list[Found]:
+    """(code, sequence number) of each; one entry a code, at its first place."""
+    seen: dict[str, int] = {}
+    for code, seq in _all(facts):
+        seen[code] = min(seq, seen.get(code, seq))
+    return sorted(seen.items())
+
+
+def _all(facts: Facts) -> Iterator[Found]:
+    yield from _signers(facts)
+    yield from _repeated(facts)
+    yield from _start(facts)
+    yield from _order(facts)
+    yield from _policy_and_plan(facts)
+    yield from _probe(facts)
+    yield from _boundary(facts)
+    yield from _events(facts)
+    yield from _end(facts)
+
+
+def _signers(facts: Facts) -> Iterator[Found]:
+    for record in facts.unsigned:
+        yield "signer_not_accepted", record.seq
+    for records in facts.by_kind.values():
+        for record in records:
+            if record.statement.kind != "run.recovered" and not same_boot(facts, record):
+                yield "record_of_another_boot", record.seq
+
+
+def _repeated(facts: Facts) -> Iterator[Found]:
+    for kind in ONCE:
+        for record in facts.all(kind)[1:]:
+            yield "record_repeated", record.seq
+    for kind in ("control.prepared", "boundary.proved"):
+        yield from _parts(facts, kind)
+
+
+def _parts(facts: Facts, kind: str) -> Iterator[Found]:
+    records = facts.all(kind)
+    for index, record in enumerate(records):
+        body = record.statement.body
+        if body["part"] != index + 1 or body["parts"] != len(records):
+            yield "part_missing", record.seq
+
+
+def _start(facts: Facts) -> Iterator[Found]:
+    started = facts.started
+    if started is None:
+        return
+    for outcome in facts.outcomes():
+        unmet = outcome["kind"] == "unmet" or (outcome["kind"] == "no_boundary" and not facts.unconfined)
+        if unmet and outcome["posture"] == "required":
+            yield "started_despite_unmet_requirement", started.seq
+    if facts.all("plan.refused"):
+        yield "started_despite_refusal", started.seq
+    if any(record.statement.body["failed_step"] for record in facts.all("control.prepared")):
+        yield "started_after_failed_step", started.seq
+    needed = ("policy.resolved", "plan.resolved") + (() if facts.unconfined else CONFINED)
+    if not all(facts.all(kind) for kind in needed):
+        yield "setup_record_missing", started.seq
+    yield from _image(facts)
+
+
+def _image(facts: Facts) -> Iterator[Found]:
+    started = facts.started
+    assert started is not None
+    body = started.statement.body
+    prepared = {image["digest"] for record in facts.all("control.prepared") for image in record.statement.body["images"]}
+    if body["exe_read"] == "at_exec_stop" and body.get("exe_digest") not in prepared:
+        yield "started_digest_not_prepared", started.seq
+
+
+def _order(facts: Facts) -> Iterator[Found]:
+    started = facts.started
+    for kind in (*BATCHES, "process.exited"):
+        for record in facts.all(kind):
+            if started is None or record.position < started.position:
+                yield "activity_before_start", record.seq
+    if started is None:
+        return
+    for kind in SETUP:
+        for record in facts.all(kind):
+            if record.position > started.position:
+                yield "setup_after_start", record.seq
+    for record in facts.all("control.prepared"):
+        if record.position > started.position:
+            yield "control_after_start", record.seq
+
+
+def _policy_and_plan(facts: Facts) -> Iterator[Found]:
+    plan = facts.first("plan.resolved")
+    if plan is None or facts.first("policy.resolved") is None:
+        return
+    asked = [(one["domain"], one["posture"]) for one in facts.requirements()]
+    answered = [(one["domain"], one["posture"]) for one in facts.outcomes()]
+    if asked != answered:
+        yield "outcome_contradicts_policy", plan.seq
+
+
+def _probe(facts: Facts) -> Iterator[Found]:
+    record = facts.first("capability.probed")
+    if record is None:
+        return
+    body = record.statement.body
+    if body["conditions"] != facts.opened["host"]:
+        yield "probe_reference_differs", record.seq
+    elif "reference" in body and facts.probe is None:
+        yield "probe_reference_not_supplied", record.seq
+    elif facts.probe is not None and facts.probe["conditions"] != body["conditions"]:
+        yield "probe_reference_differs", record.seq
+
+
+def _boundary(facts: Facts) -> Iterator[Found]:
+    if facts.started is None:
+        return
+    for record, canary in facts.canaries():
+        if canary["inside"]["outcome"] == "succeeded":
+            yield "canary_succeeded_inside", record.seq
+
+
+def _events(facts: Facts) -> Iterator[Found]:
+    rules = facts.rules()
+    for event in facts.events:
+        data = event.data
+        if event.observation or data["outcome"] != "allowed":
+            continue
+        outcome = facts.outcome(data["domain"])
+        if data["rule"] not in rules:
+            yield "allowed_by_unknown_rule", event.record.seq
+        elif rules[data["rule"]][1]["effect"] == "deny":
+            yield "allowed_by_deny_rule", event.record.seq
+        elif outcome is not None and outcome["kind"] == "enforced":
+            covered = covers(rules[data["rule"]][1]["selector"], data["object"])
+            if covered is not True:
+                yield ("allowed_outside_rule" if covered is False else "object_coverage_undecided"), event.record.seq
+    if not contiguous(facts):
+        yield "event_numbers_not_contiguous", facts.events[0].record.seq
+
+
+def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
+    """Whether the object is one the selector names; None when that cannot be decided here."""
+    kind, value = selector["type"], selector["value"]
+    if kind == "whole":
+        return True
+    if kind == "syscall" and target["type"] == "syscall":
+        return None if str(value).startswith("@") else bool(value == target["name"])
+    return None
+
+
+def _end(facts: Facts) -> Iterator[Found]:
+    closed = facts.first("run.closed")
+    if closed is None:
+        return
+    body = closed.statement.body
+    if body["program_started"] != (facts.started is not None):
+        yield "closing_differs", closed.seq
+    totals = body["channel"]
+    actions = sum(event.data["count"] for event in facts.events)
+    if totals["events"] != len(facts.events) or totals["actions"] != actions:
+        yield "event_totals_differ", closed.seq

@@ -1,0 +1,168 @@
+"""The scan of the records: numbering, chain, payload, signature, and the state machine of the runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import bodies, ed25519, keys, merkle, profile
+from .findings import Findings
+from .keys import KeyState
+from .runs import Run, RunTable
+from .statement import Statement, StatementError, ledger_kind, parse
+from .trust import Trust
+
+COLUMNS = ((int, None), (bytes, 32), (bytes, 32), (bytes, None), (bytes, 32), (bytes, 64))
+
+
+@dataclass
+class Record:
+    """A row that could be read as a statement."""
+
+    position: int
+    seq: int
+    leaf: bytes
+    statement: Statement
+    signed: bool = False
+    known: bool = True
+
+
+@dataclass
+class Scan:
+    findings: Findings
+    trust: Trust | None
+    origin: str = ""
+    keys: KeyState | None = None
+    tree: merkle.CompactRange = field(default_factory=merkle.CompactRange)
+    leaves: list[bytes] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    run_ends: list[int] = field(default_factory=list)
+    open_tail: list[bool] = field(default_factory=list)
+    skipped: int = 0
+    skipped_key: bool = False
+    next_seq: int = 0
+    previous: bytes | None = None
+    runs: RunTable = field(default_factory=RunTable)
+
+    def row(self, row: tuple[Any, ...]) -> None:
+        position = self.tree.size
+        if not all(type(value) is kind and (size is None or len(value) == size)
+                   for value, (kind, size) in zip(row, COLUMNS)) or len(row[3]) > profile.MAX_PAYLOAD:
+            self.findings.add("row_malformed", row[0] if isinstance(row[0], int) else position)
+            return
+        seq, prev, leaf_column, payload, keyid, signature = row
+        if seq != self.next_seq:
+            self.findings.add("sequence_gap", seq, str(seq), str(self.next_seq))
+        self.next_seq = seq + 1
+        leaf = merkle.leaf_hash(payload)
+        self._columns(seq, prev, leaf_column, leaf)
+        self.tree.append(leaf)
+        self.leaves.append(leaf)
+        self.previous = leaf
+        self._payload(position, seq, prev, leaf, payload, keyid, signature)
+
+    def _columns(self, seq: int, prev: bytes, leaf_column: bytes, leaf: bytes) -> None:
+        expected = self.previous
+        if expected is not None and prev != expected:
+            self.findings.add("prev_mismatch", seq, prev.hex(), expected.hex())
+        if leaf_column != leaf:
+            self.findings.add("leaf_mismatch", seq, leaf_column.hex(), leaf.hex())
+
+    def _payload(self, position: int, seq: int, prev: bytes, leaf: bytes, payload: bytes, keyid: bytes,
+                 signature: bytes) -> None:
+        try:
+            statement = parse(payload)
+        except StatementError as error:
+            self.findings.add(error.code, seq, detail=str(error))
+            if position == 0:
+                self.findings.add("genesis_missing", seq)
+            return
+        record = Record(position, seq, leaf, statement)
+        if position == 0:
+            self._genesis(record, prev)
+        self._envelope(record, prev, keyid)
+        self._body(record)
+        record.signed = self._signature(record, payload, signature)
+        self._enter(record)
+
+    def _genesis(self, record: Record, prev: bytes) -> None:
+        statement = record.statement
+        try:
+            if statement.kind != "ledger.created":
+                raise bodies.BodyError("another kind")
+            bodies.check(statement.kind, statement.body)
+        except bodies.BodyError as error:
+            self.findings.add("genesis_missing", record.seq, detail=str(error))
+            return
+        self.origin = statement.body["origin"]
+        self.keys = keys.establish(statement.body, self.findings)
+        expected = merkle.genesis_prev(self.origin)
+        if prev != expected:
+            self.findings.add("prev_mismatch", record.seq, prev.hex(), expected.hex())
+
+    def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
+        statement, seq = record.statement, record.seq
+        checks = (("payload_noncanonical", statement.canonical),
+                  ("subject_mismatch", statement.subject == statement.subject_digest),
+                  ("sequence_mismatch", statement.seq == seq),
+                  ("origin_mismatch", not self.origin or statement.log == self.origin),
+                  ("envelope_prev_mismatch", statement.prev == prev),
+                  ("key_mismatch", statement.key == keyid))
+        for code, holds in checks:
+            if not holds:
+                self.findings.add(code, seq)
+
+    def _body(self, record: Record) -> None:
+        statement = record.statement
+        if not statement.known:
+            record.known = False
+            self.skipped += 1
+            self.skipped_key = self.skipped_key or statement.kind.startswith("key.")
+            self.findings.add("record_skipped", record.seq, statement.kind)
+            return
+        try:
+            bodies.check(statement.kind, statement.body)
+        except bodies.BodyError as error:
+            record.known = False
+            self.findings.add("body_malformed", record.seq, detail=str(error))
+
+    def _signer(self, record: Record) -> bytes | None:
+        statement = record.statement
+        if ledger_kind(statement.kind) or statement.kind in ("run.opened", "run.recovered"):
+            return self.keys.host if self.keys else None
+        run = self.runs.get(statement.run)
+        return run.key if run else None
+
+    def _signature(self, record: Record, payload: bytes, signature: bytes) -> bool:
+        signer, statement = self._signer(record), record.statement
+        if signer is None:
+            self.findings.add("key_unresolved", record.seq, statement.kind)
+            return False
+        if statement.key != keys.keyid(signer):
+            code = "signer_after_skipped_key" if self.skipped_key else "wrong_signer"
+            self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
+            return False
+        if not ed25519.verify(signer, merkle.pae(payload), signature):
+            self.findings.add("bad_signature", record.seq)
+            return False
+        return self._not_revoked(record, signer)
+
+    def _not_revoked(self, record: Record, signer: bytes) -> bool:
+        limit = self.trust.revoked.get(keys.keyid(signer)) if self.trust else None
+        if limit is None:
+            return True
+        before = record.position < limit
+        self.findings.add("key_revoked_before_limit" if before else "key_revoked", record.seq)
+        return before
+
+    def _enter(self, record: Record) -> None:
+        statement = record.statement
+        if statement.kind == "ledger.created" and record.position > 0:
+            self.findings.add("genesis_repeated", record.seq)
+        self.records.append(record)
+        if statement.run:
+            self.runs.enter(record, self)
+
+
+def run_of(scan: Scan, identifier: str) -> Run | None:
+    return scan.runs.get(identifier)
