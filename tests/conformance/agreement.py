@@ -11,7 +11,7 @@ from typing import Any
 from reader import cli
 
 DOMAIN = ("claim", "basis", "boundary", "boundary_reason", "channel", "denied_actions", "evaluated_actions", "observations",
-          "denied_by_rule", "detector", "planned", "achieved", "requested")
+          "denied_by_rule", "decisions", "detector", "planned", "achieved", "requested")
 COVERAGE = ("records", "signed_up_to", "unsigned_tail", "skipped", "blobs", "blobs_withheld")
 Report = dict[str, Any]
 
@@ -47,8 +47,14 @@ def _plain(report: Report, groups: list[Report], runs: list[Report], inner: str)
     for run in runs:
         result[f"run {run['id']}"] = run["state"]
         whole = run.get(inner) if inner else run
+        if whole and "channel" in (whole.get("run", whole)):
+            result[f"run {run['id']} channel"] = whole.get("run", whole)["channel"]
         for domain in (whole or {}).get("domains", []):
             result[f"run {run['id']} {domain['domain']}"] = {name: domain[name] for name in DOMAIN}
+            denials = domain["uncounted_denials"]
+            if isinstance(denials, list):
+                denials = sum(one["actions"] for one in denials)
+            result[f"run {run['id']} {domain['domain']}"]["uncounted_denials"] = denials
     for name in COVERAGE:
         if name in report["coverage"]:
             result[f"coverage {name}"] = report["coverage"][name]
@@ -59,8 +65,11 @@ def differences(left: Report, right: Report) -> list[str]:
     """Lines `name: aasm says ..., the reader says ...`."""
     result = []
     for name in [*left, *(name for name in right if name not in left)]:
-        if left.get(name) != right.get(name):
-            result.append(f"{name}: aasm {left.get(name)!r}, reader {right.get(name)!r}")
+        a, b = left.get(name), right.get(name)
+        if isinstance(a, dict) and isinstance(b, dict):
+            a, b = ({key: value for key, value in one.items() if value != other.get(key)} for one, other in ((a, b), (b, a)))
+        if a != b:
+            result.append(f"{name}: aasm {a!r}, reader {b!r}")
     return result
 
 

@@ -22,10 +22,12 @@ def named_by(records: list[Record]) -> dict[bytes, list[Record]]:
     return result
 
 
-def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings) -> tuple[int, int]:
-    """Reports on every row; returns how many blobs are named and how many of them withheld."""
+def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings) -> int:
+    """Reports on every row; returns how many of the blobs that are named are withheld."""
     named, present = named_by(records), set()
     for key, salt, data in rows:
+        if salt is not None or data is not None:
+            present.add(key)
         if type(key) is not bytes or len(key) != 32 or (salt is None) != (data is None):
             findings.add("blob_malformed")
             continue
@@ -33,7 +35,6 @@ def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings
             findings.add("blob_unnamed", actual=key.hex())
         if data is None:
             continue
-        present.add(key)
         if type(salt) is not bytes or len(salt) != 32 or type(data) is not bytes or len(data) > MAX_BLOB:
             findings.add("blob_malformed")
         elif sha256(salt + data) != key:
@@ -43,7 +44,7 @@ def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings
     withheld = len(set(named) - present)
     if withheld:
         findings.add("blob_withheld", actual=f"{withheld} blobs")
-    return len(named), withheld
+    return withheld
 
 
 def _documents(data: bytes, records: list[Record], findings: Findings) -> None:

@@ -47,6 +47,8 @@ def bytes_of(value: Any) -> bytes | None:
 def check(kind: str, body: Any) -> None:
     """Raises BodyError unless `body` is one of `kind`."""
     _object(kind, spec.records().kinds[kind], body)
+    if kind in ("control.prepared", "boundary.proved") and not 1 <= body["part"] <= body["parts"]:
+        raise BodyError(f"{kind}.part: not 1 to parts")
 
 
 def _object(where: str, fields: tuple[spec.Field, ...], value: Any) -> None:

@@ -52,7 +52,10 @@ class Checkpoints:
             return False
         self.notes[size] = note
         healthy = True
-        if self.keys is not None:
+        if self.keys is None:
+            self.findings.add("key_unresolved", seq)
+            healthy = False
+        else:
             if note.origin != self.keys.origin:
                 self.findings.add("checkpoint_origin", seq, note.origin)
                 healthy = False

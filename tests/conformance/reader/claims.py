@@ -7,6 +7,7 @@ from typing import Any
 from .facts import DOMAINS, Event, Facts
 
 EVALUATED = ("policy", "host_permission", "ambiguous")
+FILESYSTEM = ("filesystem_read", "filesystem_write")
 LIMITS = {"wall_clock": "resources.wall_clock_seconds", "memory_limit": "resources.memory_bytes"}
 
 
@@ -18,26 +19,32 @@ def claims(facts: Facts) -> list[dict[str, Any]]:
 def _domain(facts: Facts, domain: str) -> dict[str, Any]:
     requirement, outcome = facts.requirement(domain), facts.outcome(domain)
     mine = [event for event in facts.events if event.data["domain"] == domain]
-    workload = [event for event in mine if not event.observation and after_start(facts, event)]
+    workload = [event for event in mine if not event.observation and in_workload(facts, event)]
     denied = [event for event in workload if requirement and counts_as_denied(facts, requirement, event)]
-    evaluated = [event for event in workload if event not in denied and event.data["cause"] in EVALUATED]
+    evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED]
     observed = [event for event in mine if event.observation]
     boundary, reason = _boundary(facts, domain)
     result: dict[str, Any] = {
-        "domain": domain, "requested": "stated" if requirement else "not_stated",
-        "planned": "", "achieved": "", "detector": "", "boundary": "absent", "boundary_reason": "not stated",
+        "domain": domain, "requested": _requested(facts, requirement),
+        "planned": "", "achieved": "", "detector": "", "boundary": boundary, "boundary_reason": reason,
         "channel": {"number": 0, "state": "none"}, "basis": "none", "claim": "not_stated",
         "denied_actions": total(denied), "evaluated_actions": total(evaluated), "observations": total(observed),
-        "denied_by_rule": by_rule(denied)}
+        "denied_by_rule": by_rule(denied), "decisions": by_outcome(workload),
+        "uncounted_denials": uncounted([event for event in mine if not event.observation and event not in denied])}
+    result["basis"] = _basis(facts, domain, bool(denied or evaluated), bool(observed), boundary)
+    result["channel"] = domain_channel(facts, domain, requirement, bool(mine))
     if requirement is None:
         return result
-    result["boundary"], result["boundary_reason"] = boundary, reason
-    result["channel"] = channel(facts) if _has_channel(facts, domain) else result["channel"]
     if outcome and outcome["kind"] == "degraded":
         result["planned"], result["achieved"] = outcome["planned"], outcome["achieved"]
-    result["basis"] = _basis(facts, domain, bool(denied or evaluated), bool(observed), boundary)
     result["claim"], result["detector"] = _term(facts, domain, outcome, bool(denied), bool(evaluated), bool(observed))
     return result
+
+
+def _requested(facts: Facts, requirement: dict[str, Any] | None) -> str:
+    if facts.first("policy.resolved") is None:
+        return "not_derived"
+    return "stated" if requirement else "not_stated"
 
 
 def total(events: list[Event]) -> int:
@@ -49,18 +56,35 @@ def by_rule(events: list[Event]) -> list[dict[str, Any]]:
     return [{"actions": total([event for event in events if event.data["rule"] == rule]), "rule": rule} for rule in rules]
 
 
-def after_start(facts: Facts, event: Event) -> bool:
-    return facts.started is not None and facts.started.position < event.record.position
+def by_outcome(events: list[Event]) -> list[dict[str, Any]]:
+    kinds = sorted({(event.data["cause"], event.data["outcome"]) for event in events})
+    return [{"actions": total([event for event in events if (event.data["cause"], event.data["outcome"]) == kind]),
+             "cause": kind[0], "outcome": kind[1]} for kind in kinds]
+
+
+def uncounted(events: list[Event]) -> int:
+    """Actions denied by policy that rule 2 does not count."""
+    return total([event for event in events if (event.data["cause"], event.data["outcome"]) == ("policy", "denied")])
+
+
+def in_workload(facts: Facts, event: Event) -> bool:
+    """A decision after the start, all of it evidence."""
+    started = facts.started
+    return (started is not None and started.signed and started.position < event.record.position
+            and accepted(facts, event.record))
 
 
 def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) -> bool:
     """Rule 2, conjunct by conjunct."""
     data, started = event.data, facts.started
-    if started is None or not event.record.signed or not started.signed:
+    if started is None:
         return False
     if (data["outcome"], data["cause"], data["timing"], data["synchrony"]) != ("denied", "policy", "pre", "sync"):
         return False
-    on_denial = (facts.body("policy.resolved") or {})["on_denial"]
+    policy = facts.first("policy.resolved")
+    if policy is None or not policy.signed:
+        return False
+    on_denial = policy.statement.body["on_denial"]
     if data["reply"] != ("killed_while_blocked" if on_denial == "kill" else "accepted"):
         return False
     rules = {rule["id"] for rule in requirement["rules"]} | {requirement["default_rule"]}
@@ -68,7 +92,12 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
         return False
     return any(control["installed"] and control["purpose"] == "policy" and data["rule"] in control["rules"]
                and control["domain"] == data["domain"] and control["mechanism"] == data["mechanism"]
-               and record.signed and record.position < started.position for record, control in facts.controls())
+               and accepted(facts, record) and record.position < started.position for record, control in facts.controls())
+
+
+def accepted(facts: Facts, record: Any) -> bool:
+    """Evidence: signed by the run's key, which the host key certified in `run.opened`."""
+    return bool(record.signed and facts.run.opened.signed)
 
 
 def same_boot(facts: Facts, record: Any) -> bool:
@@ -76,25 +105,36 @@ def same_boot(facts: Facts, record: Any) -> bool:
 
 
 def _boundary(facts: Facts, domain: str) -> tuple[str, str]:
-    for _record, canary in facts.canaries():
-        if (canary["domain"] == domain and canary["purpose"] == "policy" and canary["inside"]["outcome"] == "refused"
+    for record, canary in facts.canaries():
+        if (record.signed and canary["domain"] == domain and canary["purpose"] == "policy" and canary["inside"]["outcome"] == "refused"
                 and canary["control"]["outcome"] == "succeeded"):
             return "proved", f"canary {canary['id']}"
-    installed = any(control["domain"] == domain and control["purpose"] == "policy" and control["installed"]
-                    for _record, control in facts.controls())
-    if not installed:
-        return "absent", "no control for policy is installed"
-    for record in facts.all("boundary.proved"):
+    if not _installed(facts, domain):
+        return "absent", "no control for policy is installed" if facts.requirement(domain) else "not stated"
+    for record in [record for record in facts.all("boundary.proved") if record.signed]:
         for one in record.statement.body["no_canary"]:
             if one["domain"] == domain:
                 return "installed", f"no_canary: {one['reason']}"
-    return "installed", "no canary"
+    return "installed", "no canary is recorded"
 
 
-def _has_channel(facts: Facts, domain: str) -> bool:
-    if facts.probe is None:
-        return False
-    return any(one["domain"] == domain and one["channel"]["mechanism"] != "none" for one in facts.probe["domains"])
+def _installed(facts: Facts, domain: str) -> bool:
+    return any(record.signed and control["domain"] == domain and control["purpose"] == "policy" and control["installed"]
+               for record, control in facts.controls())
+
+
+def domain_channel(facts: Facts, domain: str, requirement: dict[str, Any] | None, events: bool) -> dict[str, Any]:
+    """State of the run's channel as far as it reports decisions on this domain."""
+    whole = channel(facts)
+    if whole["state"] == "none":
+        return {"number": 0, "state": "unknown_loss"} if events else whole
+    silent = requirement is None or (domain in FILESYSTEM and requirement["evidence"] == "setup")
+    reported = facts.probe is not None and any(
+        one["domain"] == domain and one["channel"]["mechanism"] != "none" for one in facts.probe["domains"])
+    if reported and not silent:
+        return whole
+    unknown = events or (facts.probe is None and not silent)
+    return {"number": 0, "state": "unknown_loss" if unknown else "none"}
 
 
 def contiguous(facts: Facts) -> bool:
@@ -103,16 +143,17 @@ def contiguous(facts: Facts) -> bool:
 
 def channel(facts: Facts) -> dict[str, Any]:
     """State of the decision channel of the run."""
-    closed = facts.body("run.closed")
+    record = facts.first("run.closed")
+    closed = record.statement.body if record is not None and record.signed else None
     if closed is None:
         present = bool(facts.events) or (facts.started is not None and not facts.unconfined)
         return {"number": 0, "state": "unknown_loss" if present else "none"}
     totals = closed["channel"]
-    if not totals["present"]:
+    if not totals["present"] or (facts.started is None and not facts.events):
         return {"number": 0, "state": "none"}
     if totals["dropped"]:
         return {"number": totals["dropped"], "state": "lossy"}
-    whole = totals["opened"] and totals["closed"] and contiguous(facts) and totals["events"] == len(facts.events)
+    whole = facts.started is not None and facts.first("process.exited") is not None and totals["opened"] and totals["closed"] and contiguous(facts) and totals["events"] == len(facts.events)
     if not whole:
         return {"number": 0, "state": "unknown_loss"}
     if "nested_filter_event" in totals:
@@ -123,11 +164,11 @@ def channel(facts: Facts) -> dict[str, Any]:
 def _basis(facts: Facts, domain: str, decided: bool, observed: bool, boundary: str) -> str:
     if decided:
         return "decision"
-    prepared = any(control["domain"] == domain and control["purpose"] == "policy" and control["installed"]
-                   for _record, control in facts.controls())
-    if prepared and facts.started is not None and (observed or boundary == "proved"):
+    prepared = _installed(facts, domain)
+    if prepared and facts.started is not None and facts.started.signed and (observed or boundary == "proved"):
         return "runtime_without_decision"
-    return "setup_only" if prepared else "none"
+    outcome = facts.outcome(domain)
+    return "setup_only" if prepared or (outcome and outcome["kind"] == "enforced") else "none"
 
 
 def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: bool, evaluated: bool,

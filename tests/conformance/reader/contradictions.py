@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .claims import contiguous, same_boot
+from .claims import same_boot
 from .facts import BATCHES, SETUP, Facts
 
-ONCE = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "process.exited")
+ONCE = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "process.started",
+        "process.exited")
 CONFINED = ("capability.probed", "control.prepared", "boundary.proved")
 RULES = "claims/1"
 Found = tuple[str, int]
@@ -18,7 +19,7 @@ def contradictions(facts: Facts) -> list[Found]:
     """(code, sequence number) of each; one entry a code, at its first place."""
     seen: dict[str, int] = {}
     for code, seq in _all(facts):
-        seen[code] = min(seq, seen.get(code, seq))
+        seen[code] = min(seq, seen[code]) if code in seen and -1 not in (seq, seen[code]) else max(seq, seen.get(code, seq))
     return sorted(seen.items())
 
 
@@ -52,11 +53,14 @@ def _repeated(facts: Facts) -> Iterator[Found]:
 
 
 def _parts(facts: Facts, kind: str) -> Iterator[Found]:
-    records = facts.all(kind)
-    for index, record in enumerate(records):
+    part = parts = 0
+    for record in facts.all(kind):
         body = record.statement.body
-        if body["part"] != index + 1 or body["parts"] != len(records):
+        if body["part"] != (part + 1 if part < parts else 1) or (part < parts and body["parts"] != parts):
             yield "part_missing", record.seq
+        part, parts = body["part"], body["parts"]
+    if part < parts:
+        yield "part_missing", -1
 
 
 def _start(facts: Facts) -> Iterator[Found]:
@@ -73,7 +77,7 @@ def _start(facts: Facts) -> Iterator[Found]:
         yield "started_after_failed_step", started.seq
     needed = ("policy.resolved", "plan.resolved") + (() if facts.unconfined else CONFINED)
     if not all(facts.all(kind) for kind in needed):
-        yield "setup_record_missing", started.seq
+        yield "setup_record_missing", -1
     yield from _image(facts)
 
 
@@ -82,7 +86,7 @@ def _image(facts: Facts) -> Iterator[Found]:
     assert started is not None
     body = started.statement.body
     prepared = {image["digest"] for record in facts.all("control.prepared") for image in record.statement.body["images"]}
-    if body["exe_read"] == "at_exec_stop" and body.get("exe_digest") not in prepared:
+    if facts.all("control.prepared") and body["exe_read"] == "at_exec_stop" and body.get("exe_digest") not in prepared:
         yield "started_digest_not_prepared", started.seq
 
 
@@ -120,8 +124,6 @@ def _probe(facts: Facts) -> Iterator[Found]:
     body = record.statement.body
     if body["conditions"] != facts.opened["host"]:
         yield "probe_reference_differs", record.seq
-    elif "reference" in body and facts.probe is None:
-        yield "probe_reference_not_supplied", record.seq
     elif facts.probe is not None and facts.probe["conditions"] != body["conditions"]:
         yield "probe_reference_differs", record.seq
 
@@ -149,8 +151,17 @@ def _events(facts: Facts) -> Iterator[Found]:
             covered = covers(rules[data["rule"]][1]["selector"], data["object"])
             if covered is not True:
                 yield ("allowed_outside_rule" if covered is False else "object_coverage_undecided"), event.record.seq
-    if not contiguous(facts):
-        yield "event_numbers_not_contiguous", facts.events[0].record.seq
+    yield from _numbers(facts)
+
+
+def _numbers(facts: Facts) -> Iterator[Found]:
+    following = 1
+    for record in sorted((record for kind in BATCHES for record in facts.all(kind)), key=lambda one: one.position):
+        body = record.statement.body
+        numbers = [event["number"] for event in body["events"]]
+        if body["first"] != following or numbers != list(range(following, following + len(numbers))):
+            yield "event_numbers_not_contiguous", record.seq
+        following = numbers[-1] + 1 if numbers else following
 
 
 def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
@@ -168,7 +179,8 @@ def _end(facts: Facts) -> Iterator[Found]:
     if closed is None:
         return
     body = closed.statement.body
-    if body["program_started"] != (facts.started is not None):
+    finished = body["ending"] == "finished"
+    if body["program_started"] != (facts.started is not None) or (finished and facts.first("process.exited") is None):
         yield "closing_differs", closed.seq
     totals = body["channel"]
     actions = sum(event.data["count"] for event in facts.events)

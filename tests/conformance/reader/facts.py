@@ -95,11 +95,20 @@ def gather(run: Run, probes: dict[tuple[int, str], Record]) -> Facts:
         if record.statement.kind in BATCHES:
             observation = record.statement.kind == "observation.batch"
             facts.events += [Event(record, event, observation) for event in record.statement.body["events"]]
-    probe = facts.body("capability.probed")
-    if probe is not None and "reference" in probe:
-        reference = probe["reference"]
-        target = probes.get((reference["seq"], reference["leaf"]))
-        facts.probe = target.statement.body if target else None
-    else:
-        facts.probe = probe
+    facts.probe = _probe(facts, probes)
     return facts
+
+
+def _probe(facts: Facts, probes: dict[tuple[int, str], Record]) -> dict[str, Any] | None:
+    """The probe of the backend that the plan chose, followed through its reference."""
+    plan = facts.body("plan.resolved")
+    if plan is None or "backend" not in plan:
+        return None
+    for record in facts.all("capability.probed"):
+        body = record.statement.body
+        if body["backend"]["id"] == plan["backend"]["id"]:
+            if "reference" not in body:
+                return body
+            target = probes.get((body["reference"]["seq"], body["reference"]["leaf"]))
+            return target.statement.body if target else None
+    return None

@@ -10,6 +10,7 @@ from . import ed25519
 if TYPE_CHECKING:
     from .scan import Record, Scan
 
+LISTS = ("control.prepared", "boundary.proved")
 ENDS = ("run.closed", "run.recovered")
 
 
@@ -25,14 +26,15 @@ class Run:
     end: str = ""
     last_kind: str = ""
     last_seq: int = -1
+    open_list: str = ""
 
     def state(self) -> str:
         if self.end == "run.recovered":
             return "interrupted"
         if self.end != "run.closed":
             return "unfinished"
-        body = self.records[-1].statement.body
-        return str(body.get("ending", "finished"))
+        last = self.records[-1].statement
+        return str(last.body["ending"]) if last.kind == "run.closed" else "unfinished"
 
 
 @dataclass
@@ -65,7 +67,7 @@ class RunTable:
         if statement.kind in ENDS:
             self._end(run, record, scan)
         run.proved = run.proved or statement.kind == "boundary.proved"
-        self._count(run, record)
+        self._count(run, record, scan)
 
     def _open(self, record: Record, scan: Scan) -> None:
         key = bytes.fromhex(record.statement.body["run_key"])
@@ -73,10 +75,21 @@ class RunTable:
             scan.findings.add("run_key_unacceptable", record.seq, detail=record.statement.run)
         run = Run(record.statement.run, record, key)
         self.runs[run.id] = run
-        self._count(run, record)
+        self._count(run, record, scan)
 
-    def _count(self, run: Run, record: Record) -> None:
+    def _list(self, run: Run, record: Record, scan: Scan) -> None:
+        """The parts of one list stand together (ledger-format.md section 3)."""
+        kind = record.statement.kind
+        if run.open_list and record.known and kind != run.open_list:
+            scan.findings.add("part_missing", record.seq, kind, f"the next part of {run.open_list}", run.id)
+        run.open_list = ""
+        if record.known and "parts" in record.statement.body and kind in LISTS:
+            body = record.statement.body
+            run.open_list = kind if body["part"] < body["parts"] else ""
+
+    def _count(self, run: Run, record: Record, scan: Scan) -> None:
         run.count += 1
+        self._list(run, record, scan)
         run.last_kind, run.last_seq = record.statement.kind, record.seq
         if record.known:
             run.records.append(record)

@@ -80,6 +80,9 @@ class Scan:
         record = Record(position, seq, leaf, statement)
         if position == 0:
             self._genesis(record, prev)
+        if not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
+            return
         self._envelope(record, prev, keyid)
         self._body(record)
         record.signed = self._signature(record, payload, signature)
@@ -87,8 +90,11 @@ class Scan:
 
     def _genesis(self, record: Record, prev: bytes) -> None:
         statement = record.statement
+        expected = merkle.genesis_prev(statement.log)
+        if prev != expected:
+            self.findings.add("prev_mismatch", record.seq, prev.hex(), expected.hex())
         try:
-            if statement.kind != "ledger.created":
+            if statement.kind != "ledger.created" or record.seq != 0:
                 raise bodies.BodyError("another kind")
             bodies.check(statement.kind, statement.body)
         except bodies.BodyError as error:
@@ -96,14 +102,10 @@ class Scan:
             return
         self.origin = statement.body["origin"]
         self.keys = keys.establish(statement.body, self.findings)
-        expected = merkle.genesis_prev(self.origin)
-        if prev != expected:
-            self.findings.add("prev_mismatch", record.seq, prev.hex(), expected.hex())
 
     def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
         statement, seq = record.statement, record.seq
-        checks = (("payload_noncanonical", statement.canonical),
-                  ("subject_mismatch", statement.subject == statement.subject_digest),
+        checks = (("subject_mismatch", statement.subject == statement.subject_digest),
                   ("sequence_mismatch", statement.seq == seq),
                   ("origin_mismatch", not self.origin or statement.log == self.origin),
                   ("envelope_prev_mismatch", statement.prev == prev),
@@ -135,6 +137,8 @@ class Scan:
 
     def _signature(self, record: Record, payload: bytes, signature: bytes) -> bool:
         signer, statement = self._signer(record), record.statement
+        if signer is None and statement.run and self.runs.get(statement.run) is None and statement.kind != "run.opened":
+            return False
         if signer is None:
             self.findings.add("key_unresolved", record.seq, statement.kind)
             return False
@@ -157,7 +161,7 @@ class Scan:
 
     def _enter(self, record: Record) -> None:
         statement = record.statement
-        if statement.kind == "ledger.created" and record.position > 0:
+        if statement.kind == "ledger.created" and (record.position > 0 or record.seq != 0):
             self.findings.add("genesis_repeated", record.seq)
         self.records.append(record)
         if statement.run:

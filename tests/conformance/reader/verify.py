@@ -65,7 +65,7 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     marks = Checkpoints(findings, scan.keys, options.trust)
     marks.check(tables.checkpoints, scan.leaves)
     marks.cadence(scan.run_ends, len(scan.leaves))
-    named, withheld = blobs.check(tables.blobs, scan.records, findings)
+    withheld = blobs.check(tables.blobs, scan.records, findings)
     blobs.anchors(tables.anchors, marks.sizes, findings)
     _embedded(scan, marks)
     probes = _probes(scan)
@@ -74,7 +74,7 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     _tail(scan, marks, options)
     report["runs"] = _runs(scan, probes, options)
     report["coverage"] = {"records": len(scan.leaves), "signed_up_to": marks.signed_up_to, "skipped": scan.skipped,
-                          "unsigned_tail": len(scan.leaves) - marks.signed_up_to, "blobs": named,
+                          "unsigned_tail": len(scan.leaves) - marks.signed_up_to, "blobs": len(tables.blobs),
                           "blobs_withheld": withheld}
 
 
@@ -122,10 +122,10 @@ def _runs(scan: Scan, probes: dict[tuple[int, str], Record], options: Options) -
 def _one_run(scan: Scan, run: Run, probes: dict[tuple[int, str], Record], options: Options) -> dict[str, Any]:
     state = run.state()
     result: dict[str, Any] = {"id": run.id, "state": state, "opened_seq": run.opened.seq, "last_seq": run.last_seq}
-    if state == "unfinished":
+    if not run.end:
         excluded = options.allow_open and not options.run
         scan.findings.add("run_unfinished_excluded" if excluded else "run_unfinished", run.last_seq, detail=run.id)
-    elif state == "interrupted" and (options.run or options.require_close):
+    elif run.end == "run.recovered" and (options.run or options.require_close):
         scan.findings.add("run_interrupted", run.last_seq, detail=run.id)
     facts = gather(run, probes)
     if facts.opened["claims_rules"] != RULES:
