@@ -47,6 +47,8 @@ def _plain(report: Report, groups: list[Report], runs: list[Report], inner: str)
     for run in runs:
         result[f"run {run['id']}"] = run["state"]
         whole = run.get(inner) if inner else run
+        if whole and whole.get("claims_rules_known") is False:
+            continue
         if whole and "channel" in (whole.get("run", whole)):
             result[f"run {run['id']} channel"] = whole.get("run", whole)["channel"]
         for domain in (whole or {}).get("domains", []):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import spec
+from . import rules, spec
 from .notes import NoteError, decode_base64
 
 HEX32 = re.compile(r"[0-9a-f]{64}\Z")
@@ -47,8 +47,8 @@ def bytes_of(value: Any) -> bytes | None:
 def check(kind: str, body: Any) -> None:
     """Raises BodyError unless `body` is one of `kind`."""
     _object(kind, spec.records().kinds[kind], body)
-    if kind in ("control.prepared", "boundary.proved") and not 1 <= body["part"] <= body["parts"]:
-        raise BodyError(f"{kind}.part: not 1 to parts")
+    if (rule := rules.broken(kind, body)) is not None:
+        raise BodyError(f"{kind}: {rule}")
 
 
 def _object(where: str, fields: tuple[spec.Field, ...], value: Any) -> None:

@@ -95,6 +95,12 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
                and accepted(facts, record) and record.position < started.position for record, control in facts.controls())
 
 
+def usable(facts: Facts, record: Any) -> bool:
+    """A set-up record that counts: signed, of the run's boot, and before the start."""
+    started = facts.started
+    return bool(record.signed and same_boot(facts, record) and (started is None or record.position < started.position))
+
+
 def accepted(facts: Facts, record: Any) -> bool:
     """Evidence: signed by the run's key, which the host key certified in `run.opened`."""
     return bool(record.signed and facts.run.opened.signed)
@@ -106,12 +112,12 @@ def same_boot(facts: Facts, record: Any) -> bool:
 
 def _boundary(facts: Facts, domain: str) -> tuple[str, str]:
     for record, canary in facts.canaries():
-        if (record.signed and canary["domain"] == domain and canary["purpose"] == "policy" and canary["inside"]["outcome"] == "refused"
+        if (usable(facts, record) and canary["domain"] == domain and canary["purpose"] == "policy" and canary["inside"]["outcome"] == "refused"
                 and canary["control"]["outcome"] == "succeeded"):
             return "proved", f"canary {canary['id']}"
     if not _installed(facts, domain):
         return "absent", "no control for policy is installed" if facts.requirement(domain) else "not stated"
-    for record in [record for record in facts.all("boundary.proved") if record.signed]:
+    for record in [record for record in facts.all("boundary.proved") if usable(facts, record)]:
         for one in record.statement.body["no_canary"]:
             if one["domain"] == domain:
                 return "installed", f"no_canary: {one['reason']}"
@@ -119,7 +125,7 @@ def _boundary(facts: Facts, domain: str) -> tuple[str, str]:
 
 
 def _installed(facts: Facts, domain: str) -> bool:
-    return any(record.signed and control["domain"] == domain and control["purpose"] == "policy" and control["installed"]
+    return any(usable(facts, record) and control["domain"] == domain and control["purpose"] == "policy" and control["installed"]
                for record, control in facts.controls())
 
 
@@ -146,14 +152,17 @@ def channel(facts: Facts) -> dict[str, Any]:
     record = facts.first("run.closed")
     closed = record.statement.body if record is not None and record.signed else None
     if closed is None:
-        present = bool(facts.events) or (facts.started is not None and not facts.unconfined)
+        present = bool(facts.events or facts.all("boundary.proved"))
         return {"number": 0, "state": "unknown_loss" if present else "none"}
     totals = closed["channel"]
     if not totals["present"] or (facts.started is None and not facts.events):
         return {"number": 0, "state": "none"}
     if totals["dropped"]:
         return {"number": totals["dropped"], "state": "lossy"}
-    whole = facts.started is not None and facts.first("process.exited") is not None and totals["opened"] and totals["closed"] and contiguous(facts) and totals["events"] == len(facts.events)
+    actions = sum(event.data["count"] for event in facts.events)
+    nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
+    whole = closed["ending"] != "evidence_failure" and facts.started is not None and facts.first("process.exited") is not None and totals["opened"] and totals["closed"] and contiguous(facts) and (
+        totals["events"], totals["actions"], totals.get("nested_filter_event")) == (len(facts.events), actions, nested)
     if not whole:
         return {"number": 0, "state": "unknown_loss"}
     if "nested_filter_event" in totals:

@@ -67,9 +67,11 @@ def _start(facts: Facts) -> Iterator[Found]:
     started = facts.started
     if started is None:
         return
-    for outcome in facts.outcomes():
-        unmet = outcome["kind"] == "unmet" or (outcome["kind"] == "no_boundary" and not facts.unconfined)
-        if unmet and outcome["posture"] == "required":
+    for requirement in facts.requirements() if facts.all("plan.resolved") else []:
+        outcome = facts.outcome(requirement["domain"])
+        unmet = outcome is None or outcome["kind"] == "unmet" or (
+            outcome["kind"] == "no_boundary" and not facts.unconfined)
+        if unmet and requirement["posture"] == "required":
             yield "started_despite_unmet_requirement", started.seq
     if facts.all("plan.refused"):
         yield "started_despite_refusal", started.seq
@@ -111,21 +113,28 @@ def _policy_and_plan(facts: Facts) -> Iterator[Found]:
     plan = facts.first("plan.resolved")
     if plan is None or facts.first("policy.resolved") is None:
         return
-    asked = [(one["domain"], one["posture"]) for one in facts.requirements()]
-    answered = [(one["domain"], one["posture"]) for one in facts.outcomes()]
-    if asked != answered:
-        yield "outcome_contradicts_policy", plan.seq
+    asked = {one["domain"]: one for one in facts.requirements()}
+    for outcome in facts.outcomes():
+        requirement = asked.get(outcome["domain"])
+        if requirement is not None and (requirement["posture"] != outcome["posture"] or (
+                outcome["kind"] == "observed" and requirement["intent"] != "observe")):
+            yield "outcome_contradicts_policy", plan.seq
 
 
 def _probe(facts: Facts) -> Iterator[Found]:
-    record = facts.first("capability.probed")
-    if record is None:
-        return
-    body = record.statement.body
-    if body["conditions"] != facts.opened["host"]:
-        yield "probe_reference_differs", record.seq
-    elif facts.probe is not None and facts.probe["conditions"] != body["conditions"]:
-        yield "probe_reference_differs", record.seq
+    for record in facts.all("capability.probed"):
+        body = record.statement.body
+        if "reference" not in body:
+            continue
+        target = facts.probes.get((body["reference"]["seq"], body["reference"]["leaf"]))
+        if target is None:
+            yield "probe_reference_not_supplied", -1
+            continue
+        there = target.statement.body
+        if body["conditions"] != facts.opened["host"] or any(
+                there["backend"][name] != body["backend"][name] for name in ("id", "version")) or (
+                there["conditions"] != body["conditions"]):
+            yield "probe_reference_differs", record.seq
 
 
 def _boundary(facts: Facts) -> Iterator[Found]:
@@ -138,12 +147,15 @@ def _boundary(facts: Facts) -> Iterator[Found]:
 
 def _events(facts: Facts) -> Iterator[Found]:
     rules = facts.rules()
+    defaults = {requirement["default_rule"] for requirement in facts.requirements()}
     for event in facts.events:
         data = event.data
         if event.observation or data["outcome"] != "allowed":
             continue
         outcome = facts.outcome(data["domain"])
-        if data["rule"] not in rules:
+        if data["rule"] in defaults:
+            yield "allowed_by_deny_rule", event.record.seq
+        elif data["rule"] not in rules:
             yield "allowed_by_unknown_rule", event.record.seq
         elif rules[data["rule"]][1]["effect"] == "deny":
             yield "allowed_by_deny_rule", event.record.seq
@@ -184,5 +196,6 @@ def _end(facts: Facts) -> Iterator[Found]:
         yield "closing_differs", closed.seq
     totals = body["channel"]
     actions = sum(event.data["count"] for event in facts.events)
-    if totals["events"] != len(facts.events) or totals["actions"] != actions:
+    nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
+    if (totals["events"], totals["actions"], totals.get("nested_filter_event")) != (len(facts.events), actions, nested):
         yield "event_totals_differ", closed.seq

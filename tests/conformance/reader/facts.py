@@ -35,6 +35,7 @@ class Facts:
     unsigned: list[Record] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     probe: dict[str, Any] | None = None
+    probes: dict[tuple[int, str], Record] = field(default_factory=dict)
 
     def first(self, kind: str) -> Record | None:
         return next(iter(self.by_kind.get(kind, [])), None)
@@ -87,7 +88,7 @@ class Facts:
 
 def gather(run: Run, probes: dict[tuple[int, str], Record]) -> Facts:
     """`probes` are the capability.probed records of the ledger by sequence number and leaf."""
-    facts = Facts(run)
+    facts = Facts(run, probes=probes)
     for record in run.records:
         if not record.signed:
             facts.unsigned.append(record)

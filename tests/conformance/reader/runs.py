@@ -29,12 +29,13 @@ class Run:
     open_list: str = ""
 
     def state(self) -> str:
-        if self.end == "run.recovered":
-            return "interrupted"
-        if self.end != "run.closed":
-            return "unfinished"
         last = self.records[-1].statement
-        return str(last.body["ending"]) if last.kind == "run.closed" else "unfinished"
+        if last.kind == "run.recovered":
+            return "interrupted"
+        if last.kind != "run.closed":
+            return "unfinished"
+        ending = str(last.body["ending"])
+        return "failed_before_start" if ending.endswith("_failed") else ending
 
 
 @dataclass

@@ -85,6 +85,7 @@ def parse(payload: bytes) -> Statement:
     _need(bool(WALL.match(aasm["wall"])), "wall")
     _need(bool(KIND.match(aasm["kind"])), "kind")
     _need(aasm["run"] == "" or bool(RUN.match(aasm["run"])), "run id")
+    _need((aasm["run"] == "") == ledger_kind(aasm["kind"]), "run and kind")
     _need(whole["predicateType"] == f"urn:aasm:attestation:{aasm['kind']}:v1", "predicateType")
     subject = _subject(whole["subject"])
     return Statement(aasm["log"], aasm["seq"], bytes.fromhex(aasm["prev"]), aasm["run"], aasm["kind"], aasm["wall"],

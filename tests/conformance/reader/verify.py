@@ -105,8 +105,13 @@ def _probes(scan: Scan) -> dict[tuple[int, str], Record]:
 
 def _tail(scan: Scan, marks: Checkpoints, options: Options) -> None:
     total, newest = len(scan.leaves), max(marks.sizes, default=0)
-    if newest < total:
-        scan.findings.add("tail_unsigned", newest)
+    if newest >= total:
+        return
+    tail = [record for record in scan.records if record.position >= newest]
+    unfinished = {run.id for run in scan.runs.runs.values() if not run.end}
+    excluded = options.allow_open and not options.run and len(tail) == total - newest and all(
+        record.statement.run in unfinished for record in tail)
+    scan.findings.add("tail_of_open_runs" if excluded else "tail_unsigned", newest)
 
 
 def _runs(scan: Scan, probes: dict[tuple[int, str], Record], options: Options) -> list[dict[str, Any]]:
@@ -125,11 +130,13 @@ def _one_run(scan: Scan, run: Run, probes: dict[tuple[int, str], Record], option
     if not run.end:
         excluded = options.allow_open and not options.run
         scan.findings.add("run_unfinished_excluded" if excluded else "run_unfinished", run.last_seq, detail=run.id)
+        if excluded:
+            return result
     elif run.end == "run.recovered" and (options.run or options.require_close):
         scan.findings.add("run_interrupted", run.last_seq, detail=run.id)
     facts = gather(run, probes)
     if facts.opened["claims_rules"] != RULES:
-        scan.findings.add("claims_rules_unknown", run.opened.seq)
+        scan.findings.add("claims_rules_unknown", run.last_seq, detail=run.id)
         return result
     for code, seq in contradictions(facts):
         scan.findings.add(code, seq, detail=run.id)
