@@ -57,7 +57,8 @@ def _plain(report: Report, groups: list[Report], runs: list[Report], inner: str)
             if isinstance(denials, list):
                 denials = sum(one["actions"] for one in denials)
             result[f"run {run['id']} {domain['domain']}"]["uncounted_denials"] = denials
-    for name in COVERAGE:
+    kind = report.get("target")
+    for name in COVERAGE if "receipt" not in (kind, kind.get("kind") if isinstance(kind, dict) else None) else ():
         if name in report["coverage"]:
             result[f"coverage {name}"] = report["coverage"][name]
     return result

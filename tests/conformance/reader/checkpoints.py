@@ -99,6 +99,25 @@ def trees_at(sizes: set[int], leaves: list[bytes]) -> dict[int, tuple[bytes, byt
     return result
 
 
+def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, findings: Findings) -> None:
+    """As `compare_reference` for a receipt, of which only one tree head is known."""
+    try:
+        note = Note.parse(data)
+    except NoteError as error:
+        findings.add("reference_unreadable", detail=str(error))
+        return
+    if note.origin != keys.origin:
+        findings.add("reference_other_origin", detail=note.origin)
+        return
+    signed = signed_by(note, keys.log_key)
+    if signed is not True:
+        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
+    elif note.size != mine.size:
+        findings.add("reference_not_comparable")
+    elif note.root != mine.root:
+        findings.add("forked")
+
+
 def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], findings: Findings) -> None:
     """A note kept elsewhere: heads/, --expect-head, --state."""
     try:

@@ -53,16 +53,16 @@ def establish(body: dict[str, Any], findings: Findings) -> KeyState:
 def check_pins(state: KeyState, trust: Trust | None, explicit: bool, findings: Findings) -> bool:
     """Compares with the trust files; True when the origin is pinned."""
     if trust is None or not trust.knows(state.origin):
-        findings.add("foreign_ledger" if explicit else "origin_not_pinned", detail=state.origin)
+        findings.add("foreign_ledger" if explicit else "origin_not_pinned", 0, detail=state.origin)
         return False
     root = trust.roots.get(state.origin)
     logs = trust.logs_of(state.origin)
     if root is None:
-        findings.add("origin_not_pinned", detail="no root key")
+        findings.add("origin_not_pinned", 0, detail="no root key")
     elif root.public != state.root:
-        findings.add("root_mismatch")
+        findings.add("root_mismatch", 0)
     if not logs:
-        findings.add("log_not_pinned")
+        findings.add("log_not_pinned", 0)
     elif all(key.public != state.log for key in logs):
-        findings.add("log_key_mismatch")
+        findings.add("log_key_mismatch", 0)
     return root is not None

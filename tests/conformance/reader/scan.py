@@ -8,11 +8,15 @@ from typing import Any
 from . import bodies, ed25519, keys, merkle, profile
 from .findings import Findings
 from .keys import KeyState
-from .runs import Run, RunTable
+from .runs import RunTable
 from .statement import Statement, StatementError, ledger_kind, parse
 from .trust import Trust
 
 COLUMNS = ((int, None), (bytes, 32), (bytes, 32), (bytes, None), (bytes, 32), (bytes, 64))
+
+
+def host_signs(kind: str) -> bool:
+    return ledger_kind(kind) or kind in ("run.opened", "run.recovered")
 
 
 @dataclass
@@ -61,6 +65,25 @@ class Scan:
         self.previous = leaf
         self._payload(position, seq, prev, leaf, payload, keyid, signature)
 
+    def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, run_key: bytes | None) -> Record | None:
+        """One record of a receipt: its neighbours are not at hand."""
+        try:
+            statement = parse(payload)
+        except StatementError as error:
+            self.findings.add(error.code, seq, detail=str(error))
+            return None
+        record = Record(seq, seq, merkle.leaf_hash(payload), statement)
+        if seq == 0:
+            self._genesis(record, statement.prev)
+        if not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
+            return None
+        self._envelope(record, statement.prev, keyid)
+        self._body(record)
+        signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
+        record.signed = self._signature(record, payload, signature, signer)
+        return record
+
     def _columns(self, seq: int, prev: bytes, leaf_column: bytes, leaf: bytes) -> None:
         expected = self.previous
         if expected is not None and prev != expected:
@@ -85,7 +108,8 @@ class Scan:
             return
         self._envelope(record, prev, keyid)
         self._body(record)
-        record.signed = self._signature(record, payload, signature)
+        if host_signs(statement.kind) or self.runs.get(statement.run) is not None:
+            record.signed = self._signature(record, payload, signature, self._signer(record))
         self._enter(record)
 
     def _genesis(self, record: Record, prev: bytes) -> None:
@@ -130,15 +154,13 @@ class Scan:
 
     def _signer(self, record: Record) -> bytes | None:
         statement = record.statement
-        if ledger_kind(statement.kind) or statement.kind in ("run.opened", "run.recovered"):
+        if host_signs(statement.kind):
             return self.keys.host if self.keys else None
         run = self.runs.get(statement.run)
         return run.key if run else None
 
-    def _signature(self, record: Record, payload: bytes, signature: bytes) -> bool:
-        signer, statement = self._signer(record), record.statement
-        if signer is None and statement.run and self.runs.get(statement.run) is None and statement.kind != "run.opened":
-            return False
+    def _signature(self, record: Record, payload: bytes, signature: bytes, signer: bytes | None) -> bool:
+        statement = record.statement
         if signer is None:
             self.findings.add("key_unresolved", record.seq, statement.kind)
             return False
@@ -166,7 +188,3 @@ class Scan:
         self.records.append(record)
         if statement.run:
             self.runs.enter(record, self)
-
-
-def run_of(scan: Scan, identifier: str) -> Run | None:
-    return scan.runs.get(identifier)

@@ -19,6 +19,9 @@ from .scan import Record, Scan
 from .trust import Trust
 
 
+COVERAGE = ("records", "signed_up_to", "unsigned_tail", "skipped", "blobs", "blobs_withheld")
+
+
 @dataclass
 class Options:
     trust: Trust | None = None
@@ -33,7 +36,7 @@ class Options:
 def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
     """The report on the ledger or receipt at `path`."""
     findings = Findings()
-    report: dict[str, Any] = {"schema": "aasm.verify-report/1", "coverage": {}, "runs": []}
+    report: dict[str, Any] = {"schema": "aasm.verify-report/1", "coverage": dict.fromkeys(COVERAGE, 0), "runs": []}
     try:
         data = database.read_regular(path)
         if data.startswith(database.MAGIC):
@@ -44,7 +47,7 @@ def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
                 _ledger(tables, options, findings, report)
         elif data.startswith(receipts.MAGIC):
             report["target"] = "receipt"
-            receipts.check(data, options, findings, report)
+            receipts.check(data, options, findings)
         else:
             findings.add("target_not_recognised")
     except database.Stop as stop:
