@@ -6,6 +6,7 @@ from typing import Any
 
 from .facts import DOMAINS, Event, Facts
 
+DETECTORS = {"wall_clock": "the supervisor's wall clock", "memory_limit": "the memory limit of the control group"}
 EVALUATED = ("policy", "host_permission", "ambiguous")
 FILESYSTEM = ("filesystem_read", "filesystem_write")
 LIMITS = {"wall_clock": "resources.wall_clock_seconds", "memory_limit": "resources.memory_bytes"}
@@ -21,7 +22,8 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
     mine = [event for event in facts.events if event.data["domain"] == domain]
     workload = [event for event in mine if not event.observation and in_workload(facts, event)]
     denied = [event for event in workload if requirement and counts_as_denied(facts, requirement, event)]
-    evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED]
+    evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED
+                 and not event.data["rule"].startswith("self_protection.")]
     observed = [event for event in mine if event.observation]
     boundary, reason = _boundary(facts, domain)
     result: dict[str, Any] = {
@@ -84,8 +86,8 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
     policy = facts.first("policy.resolved")
     if policy is None or not policy.signed:
         return False
-    on_denial = policy.statement.body["on_denial"]
-    if data["reply"] != ("killed_while_blocked" if on_denial == "kill" else "accepted"):
+    kills = policy.statement.body["on_denial"] == "kill"
+    if data["reply"] != "accepted" and not (kills and data["reply"] == "killed_while_blocked"):
         return False
     rules = {rule["id"] for rule in requirement["rules"]} | {requirement["default_rule"]}
     if data["rule"] not in rules or not same_boot(facts, event.record):
@@ -212,4 +214,4 @@ def _detected(facts: Facts) -> str:
     if exited is None or requirement is None:
         return ""
     limit = LIMITS.get(exited["cause"])
-    return exited["cause"] if limit and any(rule["id"] == limit for rule in requirement["rules"]) else ""
+    return DETECTORS[exited["cause"]] if limit and any(rule["id"] == limit for rule in requirement["rules"]) else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .claims import same_boot
+from .coverage import covers
 from .facts import BATCHES, SETUP, Facts
 
 ONCE = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "process.started",
@@ -128,7 +129,7 @@ def _probe(facts: Facts) -> Iterator[Found]:
             continue
         target = facts.probes.get((body["reference"]["seq"], body["reference"]["leaf"]))
         if target is None:
-            yield "probe_reference_not_supplied", -1
+            yield "probe_reference_not_supplied", facts.run.last_seq
             continue
         there = target.statement.body
         if body["conditions"] != facts.opened["host"] or any(
@@ -146,6 +147,9 @@ def _boundary(facts: Facts) -> Iterator[Found]:
 
 
 def _events(facts: Facts) -> Iterator[Found]:
+    if facts.first("policy.resolved") is None:
+        yield from _numbers(facts)
+        return
     rules = facts.rules()
     defaults = {requirement["default_rule"] for requirement in facts.requirements()}
     for event in facts.events:
@@ -162,7 +166,8 @@ def _events(facts: Facts) -> Iterator[Found]:
         elif outcome is not None and outcome["kind"] == "enforced":
             covered = covers(rules[data["rule"]][1]["selector"], data["object"])
             if covered is not True:
-                yield ("allowed_outside_rule" if covered is False else "object_coverage_undecided"), event.record.seq
+                yield ("allowed_outside_rule", event.record.seq) if covered is False else (
+                    "object_coverage_undecided", facts.run.last_seq)
     yield from _numbers(facts)
 
 
@@ -174,16 +179,6 @@ def _numbers(facts: Facts) -> Iterator[Found]:
         if body["first"] != following or numbers != list(range(following, following + len(numbers))):
             yield "event_numbers_not_contiguous", record.seq
         following = numbers[-1] + 1 if numbers else following
-
-
-def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
-    """Whether the object is one the selector names; None when that cannot be decided here."""
-    kind, value = selector["type"], selector["value"]
-    if kind == "whole":
-        return True
-    if kind == "syscall" and target["type"] == "syscall":
-        return None if str(value).startswith("@") else bool(value == target["name"])
-    return None
 
 
 def _end(facts: Facts) -> Iterator[Found]:

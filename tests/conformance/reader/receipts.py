@@ -111,6 +111,7 @@ def check(data: bytes, options: Options, findings: Findings) -> None:
         return
     _note(scan, scan.keys, receipt, options)
     _run(scan, receipt)
+    scan.finish()
     for entry in receipt.entries:
         leaf = merkle.leaf_hash(entry.payload)
         if merkle.root_from_path(leaf, entry.index, receipt.note.size, entry.path) != receipt.note.root:

@@ -43,6 +43,7 @@ class Scan:
     run_ends: list[int] = field(default_factory=list)
     open_tail: list[bool] = field(default_factory=list)
     skipped: int = 0
+    revoked_before: dict[bytes, int] = field(default_factory=dict)
     skipped_key: bool = False
     next_seq: int = 0
     previous: bytes | None = None
@@ -177,9 +178,16 @@ class Scan:
         limit = self.trust.revoked.get(keys.keyid(signer)) if self.trust else None
         if limit is None:
             return True
-        before = record.position < limit
-        self.findings.add("key_revoked_before_limit" if before else "key_revoked", record.seq)
-        return before
+        if record.position < limit:
+            self.revoked_before[signer] = record.seq
+        else:
+            self.findings.add("key_revoked", record.seq)
+        return True
+
+    def finish(self) -> None:
+        """After the last record: what is reported once a key."""
+        for seq in self.revoked_before.values():
+            self.findings.add("key_revoked_before_limit", seq)
 
     def _enter(self, record: Record) -> None:
         statement = record.statement

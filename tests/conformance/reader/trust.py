@@ -32,7 +32,7 @@ class Trust:
         return [key for key in self.logs if key.name == origin]
 
     def knows(self, origin: str) -> bool:
-        return origin in self.roots or bool(self.logs_of(origin))
+        return origin in self.roots
 
     def met(self, name: str, signed: set[str]) -> bool:
         """Whether the witness or group `name` counts as having signed."""

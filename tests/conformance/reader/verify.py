@@ -14,6 +14,7 @@ from .contradictions import RULES, contradictions
 from .facts import gather
 from .findings import STATUS, Findings
 from .keys import check_pins
+from .notes import Note, NoteError
 from .runs import Run
 from .scan import Record, Scan
 from .trust import Trust
@@ -61,6 +62,7 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     scan = Scan(findings, options.trust)
     for row in tables.records:
         scan.row(row)
+    scan.finish()
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
@@ -71,7 +73,7 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     withheld = blobs.check(tables.blobs, scan.records, findings)
     blobs.anchors(tables.anchors, marks.sizes, findings)
     _embedded(scan, marks)
-    probes = _probes(scan)
+    probes = _probes(scan, options)
     for note in ([options.heads] if options.heads else []) + options.references:
         compare_reference(note, scan.keys, scan.leaves, findings)
     _tail(scan, marks, options)
@@ -86,13 +88,16 @@ def _embedded(scan: Scan, marks: Checkpoints) -> None:
         text = run.opened.statement.body.get("checkpoint")
         if text is None:
             continue
-        known = any(size <= run.opened.position and note.text == text.encode("utf-8").decode("utf-8").rsplit("\n\n", 1)[0] + "\n"
-                    for size, note in marks.notes.items())
-        if not known:
+        try:
+            note = Note.parse(text.encode("utf-8"))
+        except NoteError:
+            note = None
+        stored = marks.notes.get(note.size) if note else None
+        if note is None or stored is None or stored.text != note.text or note.size > run.opened.position:
             scan.findings.add("embedded_checkpoint_unknown", run.opened.seq)
 
 
-def _probes(scan: Scan) -> dict[tuple[int, str], Record]:
+def _probes(scan: Scan, options: Options) -> dict[tuple[int, str], Record]:
     """capability.probed records by place; reports references that lead nowhere."""
     found: dict[tuple[int, str], Record] = {}
     for record in scan.records:
@@ -101,7 +106,7 @@ def _probes(scan: Scan) -> dict[tuple[int, str], Record]:
         reference = record.statement.body.get("reference")
         if reference is None:
             found[(record.seq, record.leaf.hex())] = record
-        elif (reference["seq"], reference["leaf"]) not in found:
+        elif (reference["seq"], reference["leaf"]) not in found and record.statement.run.startswith(options.run):
             scan.findings.add("probe_reference_dangling", record.seq)
     return found
 
