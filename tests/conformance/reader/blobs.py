@@ -51,7 +51,7 @@ def _documents(data: bytes, records: list[Record], findings: Findings) -> None:
     for record in records:
         document = record.statement.body.get("document")
         if document is not None and document != sha256(data).hex():
-            findings.add("policy_document_differs", record.seq)
+            findings.add("policy_document_differs", detail=record.statement.run)
 
 
 def anchors(rows: list[tuple[Any, ...]], sizes: list[int], findings: Findings) -> None:

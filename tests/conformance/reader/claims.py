@@ -72,19 +72,19 @@ def uncounted(events: list[Event]) -> int:
 def in_workload(facts: Facts, event: Event) -> bool:
     """A decision after the start, all of it evidence."""
     started = facts.started
-    return (started is not None and started.signed and started.position < event.record.position
+    return (started is not None and started.signed and same_boot(facts, started) and started.position < event.record.position
             and accepted(facts, event.record))
 
 
 def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) -> bool:
     """Rule 2, conjunct by conjunct."""
     data, started = event.data, facts.started
-    if started is None:
+    if started is None or not same_boot(facts, started):
         return False
     if (data["outcome"], data["cause"], data["timing"], data["synchrony"]) != ("denied", "policy", "pre", "sync"):
         return False
     policy = facts.first("policy.resolved")
-    if policy is None or not policy.signed:
+    if policy is None or not usable(facts, policy):
         return False
     kills = policy.statement.body["on_denial"] == "kill"
     if data["reply"] != "accepted" and not (kills and data["reply"] == "killed_while_blocked"):
@@ -176,10 +176,11 @@ def _basis(facts: Facts, domain: str, decided: bool, observed: bool, boundary: s
     if decided:
         return "decision"
     prepared = _installed(facts, domain)
-    if prepared and facts.started is not None and facts.started.signed and (observed or boundary == "proved"):
+    started = facts.started
+    if prepared and started is not None and started.signed and same_boot(facts, started) and (observed or boundary == "proved"):
         return "runtime_without_decision"
     outcome = facts.outcome(domain)
-    return "setup_only" if prepared or (outcome and outcome["kind"] == "enforced") else "none"
+    return "setup_only" if prepared or (outcome and outcome["kind"] in ("enforced", "observed")) else "none"
 
 
 def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: bool, evaluated: bool,

@@ -127,12 +127,13 @@ def _probe(facts: Facts) -> Iterator[Found]:
         body = record.statement.body
         if "reference" not in body:
             continue
-        target = facts.probes.get((body["reference"]["seq"], body["reference"]["leaf"]))
-        if target is None:
+        target = facts.probes.get(body["reference"]["seq"])
+        if target is None or target.position >= record.position:
             yield "probe_reference_not_supplied", facts.run.last_seq
             continue
         there = target.statement.body
-        if body["conditions"] != facts.opened["host"] or any(
+        same = target.leaf.hex() == body["reference"]["leaf"] and "reference" not in there
+        if not same or body["conditions"] != facts.opened["host"] or any(
                 there["backend"][name] != body["backend"][name] for name in ("id", "version")) or (
                 there["conditions"] != body["conditions"]):
             yield "probe_reference_differs", record.seq

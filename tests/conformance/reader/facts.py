@@ -35,7 +35,7 @@ class Facts:
     unsigned: list[Record] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     probe: dict[str, Any] | None = None
-    probes: dict[tuple[int, str], Record] = field(default_factory=dict)
+    probes: dict[int, Record] = field(default_factory=dict)
 
     def first(self, kind: str) -> Record | None:
         return next(iter(self.by_kind.get(kind, [])), None)
@@ -86,8 +86,8 @@ class Facts:
         return {rule["id"]: (requirement, rule) for requirement in self.requirements() for rule in requirement["rules"]}
 
 
-def gather(run: Run, probes: dict[tuple[int, str], Record]) -> Facts:
-    """`probes` are the capability.probed records of the ledger by sequence number and leaf."""
+def gather(run: Run, probes: dict[int, Record]) -> Facts:
+    """`probes` are the capability.probed records of the ledger by sequence number."""
     facts = Facts(run, probes=probes)
     for record in run.records:
         if not record.signed:
@@ -100,7 +100,7 @@ def gather(run: Run, probes: dict[tuple[int, str], Record]) -> Facts:
     return facts
 
 
-def _probe(facts: Facts, probes: dict[tuple[int, str], Record]) -> dict[str, Any] | None:
+def _probe(facts: Facts, probes: dict[int, Record]) -> dict[str, Any] | None:
     """The probe of the backend that the plan chose, followed through its reference."""
     plan = facts.body("plan.resolved")
     if plan is None or "backend" not in plan:
@@ -110,6 +110,6 @@ def _probe(facts: Facts, probes: dict[tuple[int, str], Record]) -> dict[str, Any
         if body["backend"]["id"] == plan["backend"]["id"]:
             if "reference" not in body:
                 return body
-            target = probes.get((body["reference"]["seq"], body["reference"]["leaf"]))
-            return target.statement.body if target else None
+            target = probes.get(body["reference"]["seq"])
+            return target.statement.body if target and target.position < record.position else None
     return None

@@ -79,6 +79,8 @@ class Scan:
         if not statement.canonical:
             self.findings.add("payload_noncanonical", seq)
             return None
+        if not self._subject(record):
+            return None
         self._envelope(record, statement.prev, keyid)
         self._body(record)
         signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
@@ -107,9 +109,12 @@ class Scan:
         if not statement.canonical:
             self.findings.add("payload_noncanonical", seq)
             return
+        if not self._subject(record):
+            return
         self._envelope(record, prev, keyid)
         self._body(record)
-        if host_signs(statement.kind) or self.runs.get(statement.run) is not None:
+        run = self.runs.get(statement.run)
+        if host_signs(statement.kind) or not statement.run or (run is not None and not run.end):
             record.signed = self._signature(record, payload, signature, self._signer(record))
         self._enter(record)
 
@@ -128,10 +133,15 @@ class Scan:
         self.origin = statement.body["origin"]
         self.keys = keys.establish(statement.body, self.findings)
 
+    def _subject(self, record: Record) -> bool:
+        if record.statement.subject != record.statement.subject_digest:
+            self.findings.add("subject_mismatch", record.seq)
+            return False
+        return True
+
     def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
         statement, seq = record.statement, record.seq
-        checks = (("subject_mismatch", statement.subject == statement.subject_digest),
-                  ("sequence_mismatch", statement.seq == seq),
+        checks = (("sequence_mismatch", statement.seq == seq),
                   ("origin_mismatch", not self.origin or statement.log == self.origin),
                   ("envelope_prev_mismatch", statement.prev == prev),
                   ("key_mismatch", statement.key == keyid))
@@ -155,7 +165,7 @@ class Scan:
 
     def _signer(self, record: Record) -> bytes | None:
         statement = record.statement
-        if host_signs(statement.kind):
+        if host_signs(statement.kind) or not statement.run:
             return self.keys.host if self.keys else None
         run = self.runs.get(statement.run)
         return run.key if run else None
@@ -191,7 +201,7 @@ class Scan:
 
     def _enter(self, record: Record) -> None:
         statement = record.statement
-        if statement.kind == "ledger.created" and (record.position > 0 or record.seq != 0):
+        if statement.kind == "ledger.created" and record.seq != 0:
             self.findings.add("genesis_repeated", record.seq)
         self.records.append(record)
         if statement.run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import re
 from dataclasses import dataclass
@@ -11,7 +12,12 @@ from . import bodies, profile, spec
 
 RUN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\Z")
 WALL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z\Z")
-KIND = re.compile(r"[a-z]+(?:[._][a-z]+)*\Z")
+KIND = re.compile(r"(?=.{1,64}\Z)[a-z0-9_]+(?:\.[a-z0-9_]+)+\Z")
+BOOT = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
+LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+ORIGIN = re.compile(rf"(?=.{{1,253}}/ledger/){LABEL}(?:\.{LABEL})*/ledger/[0-9a-f]{{16}}\Z")
+LAST_WALL = "2262-04-11T23:47:16.854775807Z"
+HOST_KINDS = ("ledger.created", "key.rotated", "key.replaced", "key.revoked")
 STATEMENT = {"_type", "subject", "predicateType", "predicate"}
 ENVELOPE = {"v", "log", "seq", "prev", "run", "kind", "wall", "mono_ns", "boot", "key"}
 TYPE = "https://in-toto.io/Statement/v1"
@@ -59,6 +65,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_wall(text: str) -> bool:
+    """A date and time of UTC that exists, from 1970 to what 64 bits of nanoseconds hold."""
+    if not WALL.match(text) or not "1970" <= text <= LAST_WALL:
+        return False
+    try:
+        datetime.datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return False
+    return text[17:19] != "60"
+
+
 def ledger_kind(kind: str) -> bool:
     return kind.startswith(("ledger.", "key."))
 
@@ -82,10 +99,12 @@ def parse(payload: bytes) -> Statement:
     for name in ("log", "kind", "boot", "run", "wall"):
         _need(_is_text(aasm[name]), name)
     _need(bodies.is_decimal(aasm["mono_ns"]), "mono_ns")
-    _need(bool(WALL.match(aasm["wall"])), "wall")
-    _need(bool(KIND.match(aasm["kind"])), "kind")
+    _need(_is_wall(aasm["wall"]), "wall")
+    for name, pattern in (("kind", KIND), ("boot", BOOT), ("log", ORIGIN)):
+        _need(bool(pattern.match(aasm[name])), name)
     _need(aasm["run"] == "" or bool(RUN.match(aasm["run"])), "run id")
-    _need((aasm["run"] == "") == ledger_kind(aasm["kind"]), "run and kind")
+    if aasm["kind"] in HOST_KINDS or aasm["kind"] in spec.records().kinds:
+        _need((aasm["run"] == "") == (aasm["kind"] in HOST_KINDS), "run and kind")
     _need(whole["predicateType"] == f"urn:aasm:attestation:{aasm['kind']}:v1", "predicateType")
     subject = _subject(whole["subject"])
     return Statement(aasm["log"], aasm["seq"], bytes.fromhex(aasm["prev"]), aasm["run"], aasm["kind"], aasm["wall"],

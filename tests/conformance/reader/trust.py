@@ -119,7 +119,7 @@ def parse_keys(data: bytes, trust: Trust) -> None:
     for words in _lines(data):
         if words[0] == "root" and len(words) == 3:
             key = _key(words[2], LOG_TYPE)
-            if words[1] in trust.roots or key.name != words[1]:
+            if words[1] in trust.roots:
                 raise TrustError("root")
             trust.roots[words[1]] = key
         elif words[0] == "revoked" and len(words) == 3:

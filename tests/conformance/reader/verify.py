@@ -97,17 +97,16 @@ def _embedded(scan: Scan, marks: Checkpoints) -> None:
             scan.findings.add("embedded_checkpoint_unknown", run.opened.seq)
 
 
-def _probes(scan: Scan, options: Options) -> dict[tuple[int, str], Record]:
+def _probes(scan: Scan, options: Options) -> dict[int, Record]:
     """capability.probed records by place; reports references that lead nowhere."""
-    found: dict[tuple[int, str], Record] = {}
+    found: dict[int, Record] = {}
     for record in scan.records:
         if record.statement.kind != "capability.probed" or not record.known:
             continue
         reference = record.statement.body.get("reference")
-        if reference is None:
-            found[(record.seq, record.leaf.hex())] = record
-        elif (reference["seq"], reference["leaf"]) not in found and record.statement.run.startswith(options.run):
+        if reference is not None and reference["seq"] not in found and record.statement.run.startswith(options.run):
             scan.findings.add("probe_reference_dangling", record.seq)
+        found[record.seq] = record
     return found
 
 
@@ -122,7 +121,7 @@ def _tail(scan: Scan, marks: Checkpoints, options: Options) -> None:
     scan.findings.add("tail_of_open_runs" if excluded else "tail_unsigned", newest)
 
 
-def _runs(scan: Scan, probes: dict[tuple[int, str], Record], options: Options) -> list[dict[str, Any]]:
+def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[str, Any]]:
     runs = list(scan.runs.runs.values())
     if options.run:
         runs = [run for run in runs if run.id.startswith(options.run)]
@@ -132,7 +131,7 @@ def _runs(scan: Scan, probes: dict[tuple[int, str], Record], options: Options) -
     return [_one_run(scan, run, probes, options) for run in runs]
 
 
-def _one_run(scan: Scan, run: Run, probes: dict[tuple[int, str], Record], options: Options) -> dict[str, Any]:
+def _one_run(scan: Scan, run: Run, probes: dict[int, Record], options: Options) -> dict[str, Any]:
     state = run.state()
     result: dict[str, Any] = {"id": run.id, "state": state, "opened_seq": run.opened.seq, "last_seq": run.last_seq}
     if not run.end:
