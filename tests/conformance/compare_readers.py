@@ -18,6 +18,7 @@ import random
 import shutil
 import sys
 import tempfile
+import traceback
 
 import agreement
 import scenarios
@@ -58,7 +59,11 @@ class Comparison:
 
     def _compare(self, target: pathlib.Path, trust: pathlib.Path | None, *arguments: str) -> list[str]:
         everything = [str(target), *(["--trust", str(trust)] if trust else []), *arguments]
-        left, right = agreement.theirs(self.binary, everything), agreement.ours(everything)
+        left = agreement.theirs(self.binary, everything)
+        try:
+            right = agreement.ours(everything)
+        except Exception:  # pylint: disable=broad-except
+            return ["the reader raised: " + traceback.format_exc(limit=-3)]
         self.seen[left["verdict"]] += 1
         self.seen.update(name for name in left if name.startswith("finding "))
         self.seen.update(f"claim {one['claim']}" for one in left.values() if isinstance(one, dict) and "claim" in one)

@@ -28,11 +28,11 @@ def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings
     for key, salt, data in rows:
         if salt is not None or data is not None:
             present.add(key)
+        if key not in named:
+            findings.add("blob_unnamed", actual=repr(key))
         if type(key) is not bytes or len(key) != 32 or (salt is None) != (data is None):
             findings.add("blob_malformed")
             continue
-        if key not in named:
-            findings.add("blob_unnamed", actual=key.hex())
         if data is None:
             continue
         if type(salt) is not bytes or len(salt) != 32 or type(data) is not bytes or len(data) > MAX_BLOB:
@@ -54,7 +54,7 @@ def _documents(data: bytes, records: list[Record], findings: Findings) -> None:
             findings.add("policy_document_differs", detail=record.statement.run)
 
 
-def anchors(rows: list[tuple[Any, ...]], sizes: list[int], findings: Findings) -> None:
+def anchors(rows: list[tuple[Any, ...]], sizes: set[int], findings: Findings) -> None:
     for size, sink, receipt in rows:
         if type(size) is not int or type(sink) is not bytes or type(receipt) is not bytes or size not in sizes:
             findings.add("anchor_malformed")

@@ -11,8 +11,6 @@ from .merkle import CompactRange
 from .notes import Note, NoteError, signed_by
 from .trust import Trust
 
-MAX_DISTANCE = 256
-
 
 @dataclass
 class Checkpoints:
@@ -71,17 +69,17 @@ class Checkpoints:
             healthy = False
         return healthy
 
-    def cadence(self, run_ends: list[int], total: int) -> None:
+    def cadence(self, run_ends: list[int], total: int, distance: int) -> None:
         present = set(self.sizes)
         for position in run_ends:
             if position + 1 not in present:
                 self.findings.add("checkpoint_cadence", position)
         last = 0
         for size in self.sizes:
-            if size - last > MAX_DISTANCE:
+            if size - last > distance:
                 self.findings.add("checkpoint_cadence", size - 1)
             last = size
-        if total - last > MAX_DISTANCE:
+        if total - last > distance:
             self.findings.add("checkpoint_cadence", total - 1)
 
     @property

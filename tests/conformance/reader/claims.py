@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .facts import DOMAINS, Event, Facts
+from .facts import BATCHES, DOMAINS, Event, Facts
 
 DETECTORS = {"wall_clock": "the supervisor's wall clock", "memory_limit": "the memory limit of the control group"}
 EVALUATED = ("policy", "host_permission", "ambiguous")
@@ -24,7 +24,7 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
     denied = [event for event in workload if requirement and counts_as_denied(facts, requirement, event)]
     evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED
                  and not event.data["rule"].startswith("self_protection.")]
-    observed = [event for event in mine if event.observation]
+    observed = [event for event in mine if event.observation and in_workload(facts, event)]
     boundary, reason = _boundary(facts, domain)
     result: dict[str, Any] = {
         "domain": domain, "requested": _requested(facts, requirement),
@@ -34,12 +34,13 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
         "denied_by_rule": by_rule(denied), "decisions": by_outcome(workload),
         "uncounted_denials": uncounted([event for event in mine if not event.observation and event not in denied])}
     result["basis"] = _basis(facts, domain, bool(denied or evaluated), bool(observed), boundary)
-    result["channel"] = domain_channel(facts, domain, requirement, bool(mine))
+    result["channel"] = domain_channel(facts, domain, requirement, bool(workload or observed))
     if requirement is None:
         return result
     if outcome and outcome["kind"] == "degraded":
         result["planned"], result["achieved"] = outcome["planned"], outcome["achieved"]
-    result["claim"], result["detector"] = _term(facts, domain, outcome, bool(denied), bool(evaluated), bool(observed))
+    result["detector"] = _detected(facts) if domain == "resource" else ""
+    result["claim"] = _term(facts, domain, outcome, bool(denied), bool(evaluated), bool(observed))
     return result
 
 
@@ -73,7 +74,7 @@ def in_workload(facts: Facts, event: Event) -> bool:
     """A decision after the start, all of it evidence."""
     started = facts.started
     return (started is not None and started.signed and same_boot(facts, started) and started.position < event.record.position
-            and accepted(facts, event.record))
+            and accepted(facts, event.record) and same_boot(facts, event.record))
 
 
 def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) -> bool:
@@ -154,7 +155,8 @@ def channel(facts: Facts) -> dict[str, Any]:
     record = facts.first("run.closed")
     closed = record.statement.body if record is not None and record.signed else None
     if closed is None:
-        present = bool(facts.events or facts.all("boundary.proved"))
+        confined = facts.started is not None and not facts.unconfined
+        present = bool(facts.events or facts.all("boundary.proved") or confined)
         return {"number": 0, "state": "unknown_loss" if present else "none"}
     totals = closed["channel"]
     if not totals["present"] or (facts.started is None and not facts.events):
@@ -163,6 +165,8 @@ def channel(facts: Facts) -> dict[str, Any]:
         return {"number": totals["dropped"], "state": "lossy"}
     actions = sum(event.data["count"] for event in facts.events)
     nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
+    if sum(record.statement.body["dropped"] for kind in BATCHES for record in facts.all(kind)) > totals["dropped"]:
+        return {"number": 0, "state": "unknown_loss"}
     whole = closed["ending"] != "evidence_failure" and facts.started is not None and facts.first("process.exited") is not None and totals["opened"] and totals["closed"] and contiguous(facts) and (
         totals["events"], totals["actions"], totals.get("nested_filter_event")) == (len(facts.events), actions, nested)
     if not whole:
@@ -184,30 +188,29 @@ def _basis(facts: Facts, domain: str, decided: bool, observed: bool, boundary: s
 
 
 def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: bool, evaluated: bool,
-          observed: bool) -> tuple[str, str]:
-    """The claim and, for `detected`, the detector."""
+          observed: bool) -> str:
     kind = outcome["kind"] if outcome else ""
     unsupported = bool(outcome and kind == "unmet" and outcome.get("reason") == "domain_unsupported")
     if facts.started is None:
         if kind == "degraded":
-            return "degraded", ""
+            return "degraded"
         if kind in ("enforced", "observed"):
-            return "planned", ""
-        return ("unsupported" if unsupported else "unmeasured"), ""
+            return "planned"
+        return "unsupported" if unsupported else "unmeasured"
     plan = facts.body("plan.resolved")
     if plan and plan["experimental"]:
-        return "experimental", ""
+        return "experimental"
     if kind == "degraded":
-        return "degraded", ""
+        return "degraded"
     if denied:
-        return "denied_before_execution", ""
+        return "denied_before_execution"
     if evaluated:
-        return "evaluated", ""
-    if domain == "resource" and (cause := _detected(facts)):
-        return "detected", cause
+        return "evaluated"
+    if domain == "resource" and _detected(facts):
+        return "detected"
     if observed:
-        return "observed", ""
-    return ("unsupported" if unsupported else "unmeasured"), ""
+        return "observed"
+    return "unsupported" if unsupported else "unmeasured"
 
 
 def _detected(facts: Facts) -> str:

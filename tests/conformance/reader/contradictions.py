@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .claims import same_boot
+from .claims import in_workload, same_boot
 from .coverage import covers
 from .facts import BATCHES, SETUP, Facts
 
@@ -128,12 +128,14 @@ def _probe(facts: Facts) -> Iterator[Found]:
         if "reference" not in body:
             continue
         target = facts.probes.get(body["reference"]["seq"])
+        if body["conditions"] != facts.opened["host"]:
+            yield "probe_reference_differs", record.seq
         if target is None or target.position >= record.position:
             yield "probe_reference_not_supplied", facts.run.last_seq
             continue
         there = target.statement.body
         same = target.leaf.hex() == body["reference"]["leaf"] and "reference" not in there
-        if not same or body["conditions"] != facts.opened["host"] or any(
+        if not same or any(
                 there["backend"][name] != body["backend"][name] for name in ("id", "version")) or (
                 there["conditions"] != body["conditions"]):
             yield "probe_reference_differs", record.seq
@@ -155,7 +157,7 @@ def _events(facts: Facts) -> Iterator[Found]:
     defaults = {requirement["default_rule"] for requirement in facts.requirements()}
     for event in facts.events:
         data = event.data
-        if event.observation or data["outcome"] != "allowed":
+        if event.observation or data["outcome"] != "allowed" or not in_workload(facts, event):
             continue
         outcome = facts.outcome(data["domain"])
         if data["rule"] in defaults:
@@ -193,5 +195,6 @@ def _end(facts: Facts) -> Iterator[Found]:
     totals = body["channel"]
     actions = sum(event.data["count"] for event in facts.events)
     nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
-    if (totals["events"], totals["actions"], totals.get("nested_filter_event")) != (len(facts.events), actions, nested):
+    dropped = sum(record.statement.body["dropped"] for kind in BATCHES for record in facts.all(kind))
+    if dropped > totals["dropped"] or (totals["events"], totals["actions"], totals.get("nested_filter_event")) != (len(facts.events), actions, nested):
         yield "event_totals_differ", closed.seq

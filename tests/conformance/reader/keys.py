@@ -24,6 +24,7 @@ class KeyState:
     root: bytes
     host: bytes
     log: bytes
+    distance: int
 
     @property
     def log_key(self) -> VerifierKey:
@@ -47,7 +48,8 @@ def establish(body: dict[str, Any], findings: Findings) -> KeyState:
     for purpose in ("host", "log"):
         if not certificate_valid(root, body["origin"], purpose, body[purpose]):
             findings.add("certificate_bad", 0, detail=purpose)
-    return KeyState(body["origin"], root, bytes.fromhex(body["host"]["key"]), bytes.fromhex(body["log"]["key"]))
+    return KeyState(body["origin"], root, bytes.fromhex(body["host"]["key"]), bytes.fromhex(body["log"]["key"]),
+                    body["checkpoint_every"])
 
 
 def check_pins(state: KeyState, trust: Trust | None, explicit: bool, findings: Findings) -> bool:

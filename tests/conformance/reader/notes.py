@@ -32,7 +32,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def key_id(name: str, kind: int, public: bytes) -> bytes:
-    return hashlib.sha256(name.encode("utf-8") + b"\n" + bytes([kind]) + public).digest()[:4]
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape") + b"\n" + bytes([kind]) + public).digest()[:4]
 
 
 def name_ok(name: str) -> bool:

@@ -15,6 +15,12 @@ from .trust import Trust
 COLUMNS = ((int, None), (bytes, 32), (bytes, 32), (bytes, None), (bytes, 32), (bytes, 64))
 
 
+def _readable(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row with zeros where a column is of another type or length, so that the scan can go on."""
+    return tuple(value if type(value) is kind and (size is None or len(value) == size) else bytes(size or 0)
+                 for value, (kind, size) in zip(row, COLUMNS))
+
+
 def host_signs(kind: str) -> bool:
     return ledger_kind(kind) or kind in ("run.opened", "run.recovered")
 
@@ -53,8 +59,8 @@ class Scan:
         position = self.tree.size
         if not all(type(value) is kind and (size is None or len(value) == size)
                    for value, (kind, size) in zip(row, COLUMNS)) or len(row[3]) > profile.MAX_PAYLOAD:
-            self.findings.add("row_malformed", row[0] if isinstance(row[0], int) else position)
-            return
+            self.findings.add("row_malformed", row[0])
+            row = _readable(row)
         seq, prev, leaf_column, payload, keyid, signature = row
         if seq != self.next_seq:
             self.findings.add("sequence_gap", seq, str(seq), str(self.next_seq))

@@ -117,5 +117,5 @@ def _subject(value: Any) -> str:
     [one] = value
     _need(set(one) == {"name", "digest"} and one["name"] == "run", "subject members")
     digest = one["digest"]
-    _need(isinstance(digest, dict) and set(digest) == {"sha256"} and bodies.is_hex32(digest["sha256"]), "digest")
+    _need(isinstance(digest, dict) and set(digest) == {"sha256"} and _is_text(digest["sha256"]), "digest")
     return str(digest["sha256"])

@@ -20,6 +20,7 @@ from .scan import Record, Scan
 from .trust import Trust
 
 
+MAX_DISTANCE = 256
 COVERAGE = ("records", "signed_up_to", "unsigned_tail", "skipped", "blobs", "blobs_withheld")
 
 
@@ -69,9 +70,9 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
         check_pins(scan.keys, options.trust, options.explicit, findings)
     marks = Checkpoints(findings, scan.keys, options.trust)
     marks.check(tables.checkpoints, scan.leaves)
-    marks.cadence(scan.run_ends, len(scan.leaves))
+    marks.cadence(scan.run_ends, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
     withheld = blobs.check(tables.blobs, scan.records, findings)
-    blobs.anchors(tables.anchors, marks.sizes, findings)
+    blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
     _embedded(scan, marks)
     probes = _probes(scan, options)
     for note in ([options.heads] if options.heads else []) + options.references:
@@ -103,8 +104,9 @@ def _probes(scan: Scan, options: Options) -> dict[int, Record]:
     for record in scan.records:
         if record.statement.kind != "capability.probed" or not record.known:
             continue
-        reference = record.statement.body.get("reference")
-        if reference is not None and reference["seq"] not in found and record.statement.run.startswith(options.run):
+        reference, run = record.statement.body.get("reference"), scan.runs.get(record.statement.run)
+        entered = run is not None and any(one is record for one in run.records) and run.id.startswith(options.run)
+        if entered and reference is not None and reference["seq"] not in found:
             scan.findings.add("probe_reference_dangling", record.seq)
         found[record.seq] = record
     return found
