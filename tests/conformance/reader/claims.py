@@ -23,7 +23,7 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
     workload = [event for event in mine if not event.observation and in_workload(facts, event)]
     denied = [event for event in workload if requirement and counts_as_denied(facts, requirement, event)]
     evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED
-                 and not event.data["rule"].startswith("self_protection.")]
+                 and not by_self_protection(facts, event)]
     observed = [event for event in mine if event.observation and in_workload(facts, event)]
     boundary, reason = _boundary(facts, domain)
     result: dict[str, Any] = {
@@ -90,11 +90,10 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
     kills = policy.statement.body["on_denial"] == "kill"
     if data["reply"] != "accepted" and not (kills and data["reply"] == "killed_while_blocked"):
         return False
-    rules = {rule["id"] for rule in requirement["rules"]} | {requirement["default_rule"]}
-    if data["rule"] not in rules or not same_boot(facts, event.record):
+    if data["rule"] not in rule_ids(requirement) or not same_boot(facts, event.record):
         return False
     return any(control["installed"] and control["purpose"] == "policy" and data["rule"] in control["rules"]
-               and control["domain"] == data["domain"] and control["mechanism"] == data["mechanism"]
+               and control["mechanism"] == data["mechanism"]
                and accepted(facts, record) and record.position < started.position for record, control in facts.controls())
 
 
@@ -113,13 +112,23 @@ def same_boot(facts: Facts, record: Any) -> bool:
     return bool(record.statement.boot == facts.run.opened.statement.boot)
 
 
+def _canaries(facts: Facts, domain: str) -> list[dict[str, Any]]:
+    return [canary for record, canary in facts.canaries()
+            if usable(facts, record) and canary["domain"] == domain and canary["purpose"] == "policy"]
+
+
 def _boundary(facts: Facts, domain: str) -> tuple[str, str]:
-    for record, canary in facts.canaries():
-        if (usable(facts, record) and canary["domain"] == domain and canary["purpose"] == "policy" and canary["inside"]["outcome"] == "refused"
-                and canary["control"]["outcome"] == "succeeded"):
-            return "proved", f"canary {canary['id']}"
+    canaries = _canaries(facts, domain)
+    outcomes = [(canary["control"]["outcome"], canary["inside"]["outcome"]) for canary in canaries]
+    inside = next((canary["id"] for canary in canaries if canary["inside"]["outcome"] == "succeeded"), None)
+    if inside is None and ("succeeded", "refused") in outcomes:
+        return "proved", f"canary {canaries[outcomes.index(('succeeded', 'refused'))]['id']}"
     if not _installed(facts, domain):
         return "absent", "no control for policy is installed" if facts.requirement(domain) else "not stated"
+    if inside is not None:
+        return "installed", f"canary {inside} succeeded inside"
+    if canaries:
+        return "installed", f"canary {canaries[0]['id']}: control {outcomes[0][0]}, inside {outcomes[0][1]}"
     for record in [record for record in facts.all("boundary.proved") if usable(facts, record)]:
         for one in record.statement.body["no_canary"]:
             if one["domain"] == domain:
@@ -128,8 +137,21 @@ def _boundary(facts: Facts, domain: str) -> tuple[str, str]:
 
 
 def _installed(facts: Facts, domain: str) -> bool:
-    return any(usable(facts, record) and control["domain"] == domain and control["purpose"] == "policy" and control["installed"]
-               for record, control in facts.controls())
+    requirement = facts.requirement(domain)
+    ids = rule_ids(requirement) if requirement else set()
+    return any(usable(facts, record) and control["purpose"] == "policy" and control["installed"]
+               and (control["domain"] == domain or ids & set(control["rules"])) for record, control in facts.controls())
+
+
+def rule_ids(requirement: dict[str, Any]) -> set[str]:
+    return {rule["id"] for rule in requirement["rules"]} | {requirement["default_rule"]}
+
+
+def by_self_protection(facts: Facts, event: Event) -> bool:
+    """What self-protection answers is no decision of the policy."""
+    rule = event.data["rule"]
+    purposes = {control["purpose"] for _record, control in facts.controls() if rule in control["rules"]}
+    return rule.startswith("self_protection.") or purposes == {"self_protection"}
 
 
 def domain_channel(facts: Facts, domain: str, requirement: dict[str, Any] | None, events: bool) -> dict[str, Any]:
@@ -141,7 +163,8 @@ def domain_channel(facts: Facts, domain: str, requirement: dict[str, Any] | None
     reported = facts.probe is not None and any(
         one["domain"] == domain and one["channel"]["mechanism"] != "none" for one in facts.probe["domains"])
     if reported and not silent:
-        return whole
+        missed = any(canary["channel"] == "not_reported" for canary in _canaries(facts, domain))
+        return {"number": 0, "state": "unknown_loss"} if missed else whole
     unknown = events or (facts.probe is None and not silent)
     return {"number": 0, "state": "unknown_loss" if unknown else "none"}
 
