@@ -125,6 +125,8 @@ class BodyMutator:
 
     def change_order(self, forge: Forge) -> None:
         entries, action = forge.entries, self.rng.choice(("drop", "double", "move", "swap run", "cut"))
+        if len(entries) < 2:
+            return
         index = self.rng.randrange(1, len(entries))
         other = self.rng.randrange(1, len(entries))
         self.note.append(f"{action} {index} {entries[index].kind} {other}")

@@ -150,27 +150,27 @@ def _boundary(facts: Facts) -> Iterator[Found]:
 
 
 def _events(facts: Facts) -> Iterator[Found]:
-    if facts.first("policy.resolved") is None:
-        yield from _numbers(facts)
-        return
     rules = facts.rules()
     defaults = {requirement["default_rule"] for requirement in facts.requirements()}
     for event in facts.events:
         data = event.data
+        outcome = facts.outcome(data["domain"])
         if event.observation or data["outcome"] != "allowed" or not in_workload(facts, event):
             continue
-        outcome = facts.outcome(data["domain"])
+        if outcome is None or outcome["kind"] != "enforced":
+            continue
         if data["rule"] in defaults:
             yield "allowed_by_deny_rule", event.record.seq
         elif data["rule"] not in rules:
             yield "allowed_by_unknown_rule", event.record.seq
         elif rules[data["rule"]][1]["effect"] == "deny":
             yield "allowed_by_deny_rule", event.record.seq
-        elif outcome is not None and outcome["kind"] == "enforced":
+        else:
             covered = covers(rules[data["rule"]][1]["selector"], data["object"])
-            if covered is not True:
-                yield ("allowed_outside_rule", event.record.seq) if covered is False else (
-                    "object_coverage_undecided", facts.run.last_seq)
+            if covered is False:
+                yield "allowed_outside_rule", event.record.seq
+            elif covered is None:
+                yield "object_coverage_undecided", facts.run.last_seq
     yield from _numbers(facts)
 
 
