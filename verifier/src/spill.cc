@@ -45,9 +45,10 @@ Result<bool> Spill::has_ended(std::string_view run) {
   return found;
 }
 
-Result<void> Spill::name_blob(const schema::Sha256& blob, const schema::Sha256& document) {
+Result<void> Spill::name_blob(const schema::Sha256& blob,
+                              const std::optional<schema::Sha256>& document) {
   AASM_TRY(insert_blob_.bind_blob(1, blob.view()));
-  AASM_TRY(insert_blob_.bind_blob(2, document.view()));
+  AASM_TRY(insert_blob_.bind_blob(2, document ? document->view() : schema::ByteView()));
   return insert_blob_.run();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,9 +23,10 @@ class Spill {
   schema::Result<void> end_run(std::string_view run);
   schema::Result<bool> has_ended(std::string_view run);
 
-  // `document` is the digest that the naming record states of the data; zeros for none.
-  schema::Result<void> name_blob(const schema::Sha256& blob, const schema::Sha256& document);
-  // Rows (blob, document) in ascending order of blob.
+  // `document` is the digest that the naming record states of the data, if it states one.
+  schema::Result<void> name_blob(const schema::Sha256& blob,
+                                 const std::optional<schema::Sha256>& document);
+  // Rows (blob, document) in ascending order of blob; the document is empty where none is stated.
   schema::Result<sqlite::Statement> named_blobs();
 
  private:
