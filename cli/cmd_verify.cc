@@ -83,6 +83,7 @@ Result<verifier::VerifyRequest> build_request(const VerifyCommand& command) {
   }
   AASM_TRY(load_trust(command, home, request));
   request.run = command.run;
+  request.max_bytes = command.max_size;
   request.require_close = command.require_close;
   request.allow_open = command.allow_open;
   request.head_notes = head_notes(home, request);

@@ -54,6 +54,7 @@ struct VerifyCommand {
   std::string state;
   std::string expect_head;
   std::string report;
+  std::uint64_t max_size = 0;  // 0: the verifier's default
 };
 
 struct RunsListCommand {

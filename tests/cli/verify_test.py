@@ -162,6 +162,13 @@ class Ledgers(aasm_case.AasmCase):
         (self.home / "trust").chmod(0o646)
         self.assertEqual(self.aasm("verify", "--trust", self.home / "trust").returncode, 0)
 
+    def test_a_ledger_past_the_size_limit_is_unreadable_and_the_limit_can_be_raised(self):
+        done = self.aasm("verify", "--max-size", "64KiB")
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertIn("target_too_large", done.stdout)
+        self.assertEqual(self.aasm("verify", "--max-size", "64MiB").returncode, 0)
+        self.assertEqual(self.aasm("verify", "--max-size", "many").returncode, 2)
+
     def test_the_report_of_a_live_run_agrees_in_every_member(self):
         report = self.root / "report.json"
         for _ in range(2):  # the second refers to the probe of the first

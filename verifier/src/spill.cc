@@ -8,9 +8,9 @@ using schema::Result;
 
 // The file is scratch: nothing in it is worth a journal or a sync, and BEGIN without COMMIT keeps
 // one transaction open for the whole life of the object.
-Result<Spill> Spill::make(const ScratchDir& scratch) {
+Result<Spill> Spill::make(const std::string& path) {
   sqlite::Connection connection =
-      AASM_TRY(sqlite::Connection::open(scratch.file("spill.db"), sqlite::OpenMode::kCreateNew));
+      AASM_TRY(sqlite::Connection::open(path, sqlite::OpenMode::kCreateNew));
   AASM_TRY(
       connection.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
                          "PRAGMA cache_size=-2048; BEGIN;"

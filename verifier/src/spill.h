@@ -9,16 +9,14 @@
 #include "aasm/schema/result.h"
 #include "aasm/sqlite/connection.h"
 
-#include "scratch_dir.h"
-
 namespace aasm::verifier {
 
-// What must be remembered of every run and blob, kept in a database of our own in the private
-// directory so that memory does not grow with the ledger: which runs ended, which blobs were named.
-// One thread at a time.
+// What must be remembered of every run and blob, kept in a database of our own so that memory does
+// not grow with the ledger: which runs ended, which blobs were named. One thread at a time.
 class Spill {
  public:
-  static schema::Result<Spill> make(const ScratchDir& scratch);
+  // At `path`, which may be removed afterwards.
+  static schema::Result<Spill> make(const std::string& path);
 
   schema::Result<void> end_run(std::string_view run);
   schema::Result<bool> has_ended(std::string_view run);

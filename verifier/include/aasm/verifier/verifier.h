@@ -53,6 +53,8 @@ struct VerifyRequest {
   std::optional<std::string> state;         // content of the --state file
   std::optional<std::string> given_report;  // --report: a JSON isolation report to compare
   int threads = 0;                          // 0: as many as there are cores
+  // How large the target's files may be together; 0: 4 GiB. Larger ones are not read.
+  std::uint64_t max_bytes = 0;
   std::string scratch;  // where the private copy goes; empty: $TMPDIR, else /tmp
   // Called now and then with records done and in all; may be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
