@@ -23,6 +23,9 @@ Result<void> Event::check() const {
   if (number < 1 || count < 1 || pids < 1 || pids > count) {
     return invalid("event counts that cannot be");
   }
+  if (parents_truncated.value_or(false) && parents.empty()) {
+    return invalid("a list of parents that was cut holds those before the cut");
+  }
   if (operation.empty() || mechanism.empty()) {
     return invalid("an event names its operation and mechanism");
   }

@@ -45,6 +45,11 @@ class Attribution {
   // opened. Ends early where that fails or a process is gone.
   std::vector<std::int64_t> parents(std::int64_t pid) const;
 
+  // Whether what parents() gave ends only because it is as long as it may be.
+  bool is_cut(const std::vector<std::int64_t>& chain) const {
+    return chain.size() >= kMaxParents && chain.back() != root_;
+  }
+
   std::size_t cached() const { return known_.size(); }
 
  private:

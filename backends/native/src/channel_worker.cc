@@ -245,6 +245,9 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   event.executable = std::move(caller.executable);
   if (blocked && verdict.recorded && !coalescer_.holds(EventKind::kDecision, event)) {
     event.parents = attribution_.parents(event.pid);
+    if (attribution_.is_cut(event.parents)) {
+      event.parents_truncated = true;
+    }
   }
   event.reply = blocked ? AASM_TRY(answer(call, &verdict)) : ReplyState::kCallerGone;
   if (verdict.recorded) {

@@ -6,7 +6,7 @@ namespace aasm::backend_native {
 namespace {
 
 // Field names, punctuation, words of the closed vocabularies, and 17 places for each number.
-constexpr std::size_t kFixedBytes = 600;
+constexpr std::size_t kFixedBytes = 640;
 constexpr std::size_t kBytesPerParent = 18;
 
 // A string or path in JSON: at worst "\u00XX" for each byte (6); base64 takes less.

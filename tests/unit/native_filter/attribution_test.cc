@@ -176,6 +176,18 @@ TEST(AttributionTest, ParentsOfAGoneProcessAreEmpty) {
   EXPECT_TRUE(Attribution(1).parents(pid).empty());
 }
 
+TEST(AttributionTest, AChainIsCutWhenItIsFullAndDoesNotEndAtTheRoot) {
+  const Attribution attribution(7);
+  std::vector<std::int64_t> chain(Attribution::kMaxParents, 9);
+  EXPECT_TRUE(attribution.is_cut(chain));
+  chain.back() = 7;
+  EXPECT_FALSE(attribution.is_cut(chain));
+  chain.back() = 9;
+  chain.pop_back();
+  EXPECT_FALSE(attribution.is_cut(chain));
+  EXPECT_FALSE(attribution.is_cut({}));
+}
+
 TEST(AttributionTest, CacheHoldsNoMoreThanItsCapacity) {
   const WaitingProcess one([](int fd) { report(fd, ::getpid()); });
   const WaitingProcess two([](int fd) { report(fd, ::getpid()); });

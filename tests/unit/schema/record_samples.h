@@ -89,6 +89,7 @@ inline std::vector<RecordBody> sample_bodies() {
   event.rule = "syscalls.allow";
   event.object = {ObjectType::kSyscall, "ptrace", 101, "x86_64", std::nullopt};
   event.parents = {1, 2};
+  event.parents_truncated = true;
   Event path_event = event;
   path_event.number = 2;
   path_event.object = {ObjectType::kPath, "", std::nullopt, "", PathBytes("/x\n")};

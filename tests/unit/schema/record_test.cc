@@ -30,6 +30,7 @@ const std::set<std::string>& optional_fields() {
                                                "status",
                                                "signal",
                                                "nested_filter_event",
+                                               "parents_truncated",
                                                "errno",
                                                "reference",
                                                "reason",
@@ -77,6 +78,18 @@ void each_member(JsonValue& root, JsonValue& at, const Visit& visit) {
       each_member(root, item, visit);
     }
   }
+}
+
+TEST(RecordTest, ACutListOfParentsHoldsThoseBeforeTheCut) {
+  Event event;
+  event.number = 1;
+  event.operation = "call";
+  event.rule = "syscalls.allow";
+  event.mechanism = "seccomp_user_notification";
+  event.parents_truncated = true;
+  EXPECT_FALSE(event.check());
+  event.parents = {7};
+  EXPECT_TRUE(event.check());
 }
 
 TEST(RecordTest, AMissingFieldIsRefusedUnlessItIsOptional) {

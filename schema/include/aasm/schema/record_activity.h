@@ -36,7 +36,8 @@ struct EventObject {
 };
 
 // One decision, or several identical ones. Identity for coalescing: everything but number, pid,
-// tid, parents, count and pids.
+// tid, parents,
+// parents_truncated, count and pids.
 struct Event {
   std::int64_t number = 0;  // contiguous from 1 within a run, over both batch kinds
   Domain domain = Domain::kSyscall;
@@ -53,6 +54,8 @@ struct Event {
   std::int64_t pid = 0;   // thread group id of the first caller
   std::int64_t tid = 0;
   std::vector<std::int64_t> parents;  // nearest first, up to the launch helper
+  // true: `parents` was cut at its largest length and does not reach the launch helper
+  std::optional<bool> parents_truncated;
   PathBytes executable;
   std::int64_t count = 1;
   std::int64_t pids = 1;       // distinct thread group ids among `count`
@@ -75,6 +78,7 @@ struct Event {
     v.field("pid", self.pid);
     v.field("tid", self.tid);
     v.field("parents", self.parents);
+    v.field("parents_truncated", self.parents_truncated);
     v.field("executable", self.executable);
     v.field("count", self.count);
     v.field("pids", self.pids);
