@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -51,6 +52,7 @@ struct VerifyCommand {
   std::string state;
   std::string expect_head;
   std::string report;
+  std::int64_t deadline_seconds = 0;  // 0: none
 };
 
 struct RunsListCommand {

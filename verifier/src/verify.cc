@@ -58,11 +58,7 @@ void check_target(const VerifyRequest& request, Outcome& outcome) {
   }
 }
 
-}  // namespace
-
-VerifyReport verify(const VerifyRequest& request) {
-  Outcome outcome;
-  check_target(request, outcome);
+VerifyReport report_on(const VerifyRequest& request, Outcome& outcome) {
   VerifyReport report;
   report.verdict = verdict_of(outcome.findings);
   report.json = report_json(request, outcome, report.verdict);
@@ -71,6 +67,22 @@ VerifyReport verify(const VerifyRequest& request) {
     report.new_state = std::move(outcome.newest_note);
   }
   return report;
+}
+
+}  // namespace
+
+VerifyReport verify(const VerifyRequest& request) {
+  Outcome outcome;
+  check_target(request, outcome);
+  return report_on(request, outcome);
+}
+
+VerifyReport stopped_report(const VerifyRequest& request, Stopped why, const std::string& detail) {
+  Outcome outcome;
+  outcome.findings.add(
+      why == Stopped::kByLimit ? FindingCode::kLimitReached : FindingCode::kInternalError, -1,
+      {.detail = detail});
+  return report_on(request, outcome);
 }
 
 }  // namespace aasm::verifier

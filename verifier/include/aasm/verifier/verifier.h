@@ -34,6 +34,13 @@ struct Finding {
   std::string detail;
 };
 
+// How the process that verifies has confined itself: for the report, no check rests on it.
+struct Confinement {
+  int landlock_abi = 0;  // 0: not by Landlock
+  bool filter = false;   // by a seccomp filter
+  std::string text = "not confined: not asked for";
+};
+
 // What to verify, and by what trust. All bytes are given by the caller but the target's own.
 struct VerifyRequest {
   std::string target;  // path of a ledger or a receipt
@@ -52,6 +59,7 @@ struct VerifyRequest {
   std::optional<std::string> given_report;  // --report: a JSON isolation report to compare
   int threads = 0;                          // 0: as many as there are cores
   std::string scratch;  // where the private copy goes; empty: $TMPDIR, else /tmp
+  Confinement confinement;
   // Called now and then with records done and in all; may be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
@@ -67,5 +75,12 @@ struct VerifyReport {
 
 // Never fails as such: what cannot be read is a verdict.
 VerifyReport verify(const VerifyRequest& request);
+
+// Why a verification ended without a verdict of its own.
+enum class Stopped : std::uint8_t { kByLimit, kByFault };
+
+// The report (UNREADABLE) of a verification that its caller had to end, or that ended by itself: a
+// deadline, too much memory, a fault. `detail` is one sentence.
+VerifyReport stopped_report(const VerifyRequest& request, Stopped why, const std::string& detail);
 
 }  // namespace aasm::verifier
