@@ -1,8 +1,9 @@
 #include "verify_child.h"
 
-#include <linux/close_range.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,7 +12,9 @@
 #include <fstream>
 #include <new>
 #include <utility>
+#include <vector>
 
+#include "aasm/process/self_confine.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/sqlite/harden.h"
 
@@ -21,6 +24,9 @@ namespace {
 // Far above what a ledger of any length takes: neither the checks nor the report grow with it.
 constexpr rlim_t kMemoryBytes = rlim_t{2} << 30U;
 constexpr std::int64_t kSqliteBytes = std::int64_t{256} << 20U;
+// First words of the message: whether a file was refused, and how many bytes of state follow.
+constexpr std::string_view kRefused = "refused ";
+constexpr std::string_view kRead = "read ";
 constexpr std::string_view kNoState = "-";
 
 // Writable memory that the process has now: sanitizers, for one, reserve much before main().
@@ -51,6 +57,43 @@ void limit_memory() {
   std::set_new_handler([] { _exit(kExitOutOfMemory); });
 }
 
+// The target and the files that SQLite keeps beside it, as they are now. Looked for at the last
+// moment: a writer may make another WAL at any time, and a rule of Landlock is for a file.
+class TargetFiles {
+ public:
+  explicit TargetFiles(const std::string& target) {
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+      const std::string name = target + suffix;
+      process::Fd file(open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+      struct stat info {};
+      const bool regular = file.valid() && fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
+      if (regular) {
+        files_.push_back(std::move(file));
+      }
+    }
+  }
+  std::vector<process::BorrowedFd> borrow() const {
+    std::vector<process::BorrowedFd> list;
+    for (const process::Fd& file : files_) {
+      list.push_back(file.borrow());
+    }
+    return list;
+  }
+
+ private:
+  std::vector<process::Fd> files_;
+};
+
+process::ConfinementReport confine(const std::string& target, process::BorrowedFd scratch) {
+  const TargetFiles files(target);
+  process::SelfConfinement keep;
+  keep.readable = files.borrow();
+  if (scratch.valid()) {
+    keep.scratch.push_back(scratch);
+  }
+  return process::confine_self(keep);
+}
+
 // Landlock refuses no descriptor that is open already.
 void keep_only(process::BorrowedFd out) {
   const bool kept = dup2(out.get(), STDIN_FILENO) >= 0 && dup2(out.get(), STDOUT_FILENO) >= 0 &&
@@ -65,19 +108,20 @@ void keep_only(process::BorrowedFd out) {
 Verified render(const verifier::VerifyReport& report, Format format) {
   return {verifier::exit_status(report.verdict),
           format == Format::kJson ? schema::json_write(report.json) + "\n" : report.text,
-          report.new_state};
+          report.new_state, report.file_refused};
 }
 
-void run_verify_child(verifier::VerifyRequest request, Format format,
-                      const process::SelfConfinement& keep, process::BorrowedFd out) {
+void run_verify_child(verifier::VerifyRequest request, Format format, process::BorrowedFd scratch,
+                      process::BorrowedFd out) {
   limit_memory();
-  const process::ConfinementReport confined = process::confine_self(keep);
+  const process::ConfinementReport confined = confine(request.target, scratch);
   keep_only(out);
   request.confinement = {confined.landlock_abi, confined.filter, confined.text()};
   const Verified verified = render(verifier::verify(request), format);
   const std::string head =
       verified.new_state ? std::to_string(verified.new_state->size()) : std::string(kNoState);
-  const std::string message = head + "\n" + verified.new_state.value_or("") + verified.text;
+  const std::string message = std::string(verified.file_refused ? kRefused : kRead) + head + "\n" +
+                              verified.new_state.value_or("") + verified.text;
   const schema::Result<void> written =
       process::write_all(process::BorrowedFd(STDOUT_FILENO), schema::as_bytes(message));
   // No destructors, no exit handlers: they have nothing to do here, and a sanitizer's would want
@@ -90,10 +134,15 @@ std::optional<Verified> read_message(std::string_view message, int status) {
   if (line == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view head = message.substr(0, line);
+  std::string_view head = message.substr(0, line);
   std::string_view rest = message.substr(line + 1);
   Verified verified;
   verified.status = status;
+  verified.file_refused = head.starts_with(kRefused);
+  if (!verified.file_refused && !head.starts_with(kRead)) {
+    return std::nullopt;
+  }
+  head.remove_prefix(verified.file_refused ? kRefused.size() : kRead.size());
   if (head != kNoState) {
     std::size_t size = 0;
     const auto parsed = std::from_chars(head.data(), head.data() + head.size(), size);

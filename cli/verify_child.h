@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "aasm/process/self_confine.h"
+#include "aasm/process/fd.h"
 #include "aasm/verifier/verifier.h"
 
 #include "options.h"
@@ -17,6 +17,7 @@ struct Verified {
   int status = 0;
   std::string text;  // for stdout
   std::optional<std::string> new_state;
+  bool file_refused = false;  // as of verifier::VerifyReport
 };
 
 // The report in the format asked for.
@@ -25,11 +26,12 @@ Verified render(const verifier::VerifyReport& report, Format format);
 // Exit status of a child that ran out of the memory it may have; none of a verdict.
 inline constexpr int kExitOutOfMemory = 75;
 
-// In a new child, which has one thread: limits and confines this process, verifies, writes the
-// message to `out` and exits with the verdict's status. Whatever else was open is closed; stdin and
-// stdout become `out`, and stderr stays for the progress.
+// In a new child, which has one thread: limits and confines this process to the target and to the
+// directory `scratch` (if valid), verifies, writes the message to `out` and exits with the
+// verdict's status. Whatever else was open is closed; stdin and stdout become `out`, and stderr
+// stays for the progress.
 [[noreturn]] void run_verify_child(verifier::VerifyRequest request, Format format,
-                                   const process::SelfConfinement& keep, process::BorrowedFd out);
+                                   process::BorrowedFd scratch, process::BorrowedFd out);
 
 // The message of a child that exited with `status`; none when it is cut short.
 std::optional<Verified> read_message(std::string_view message, int status);

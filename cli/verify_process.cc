@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -18,7 +17,6 @@
 #include <filesystem>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "exit_status.h"
 
@@ -30,7 +28,7 @@ using process::Fd;
 using verifier::Stopped;
 
 constexpr std::size_t kMaxMessage = std::size_t{256} << 20U;
-constexpr int kMaxStarts = 20;  // while a writer puts other files in the place of those opened
+constexpr int kMaxStarts = 20;  // while a writer makes new files
 constexpr std::chrono::milliseconds kPause{5};
 
 // A directory of our own for the child to work in; removed with what it left.
@@ -56,35 +54,6 @@ class Scratch {
 
  private:
   std::string path_;
-};
-
-// The target and the files that SQLite keeps beside it, as they are now.
-class TargetFiles {
- public:
-  explicit TargetFiles(const std::string& target) {
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
-      const std::string name = target + suffix;
-      Fd file(open(name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-      struct stat info {};
-      const bool regular = file.valid() && fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
-      identity_.emplace_back(regular ? info.st_dev : 0, regular ? info.st_ino : 0);
-      if (regular) {
-        files_.push_back(std::move(file));
-      }
-    }
-  }
-  std::vector<process::BorrowedFd> borrow() const {
-    std::vector<process::BorrowedFd> list;
-    for (const Fd& file : files_) {
-      list.push_back(file.borrow());
-    }
-    return list;
-  }
-  bool same_as(const TargetFiles& other) const { return identity_ == other.identity_; }
-
- private:
-  std::vector<Fd> files_;
-  std::vector<std::pair<dev_t, ino_t>> identity_;
 };
 
 // Signals that would end this process: blocked, and seen on a descriptor, while it exists.
@@ -162,8 +131,8 @@ void listen(process::BorrowedFd pipe, const Interruptions& interruptions,
 }
 
 schema::Result<ChildEnd> run_child(const verifier::VerifyRequest& request, Format format,
-                                   const process::SelfConfinement& keep,
-                                   const Interruptions& interruptions, Clock::time_point deadline) {
+                                   process::BorrowedFd scratch, const Interruptions& interruptions,
+                                   Clock::time_point deadline) {
   process::Pipe pipe = AASM_TRY(process::make_pipe());
   const pid_t parent = getpid();
   const pid_t child = fork();
@@ -176,7 +145,7 @@ schema::Result<ChildEnd> run_child(const verifier::VerifyRequest& request, Forma
       _exit(kExitOutOfMemory);
     }
     interruptions.unblock();
-    run_verify_child(request, format, keep, pipe.write_end.borrow());
+    run_verify_child(request, format, scratch, pipe.write_end.borrow());
   }
   pipe.write_end.reset();
   ChildEnd end;
@@ -225,22 +194,16 @@ Verified verify_in(const Scratch& scratch, verifier::VerifyRequest& request, For
   const Fd work(open(scratch.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   request.scratch = scratch.path();
   for (int start = 1;; ++start) {
-    const TargetFiles files(request.target);
-    process::SelfConfinement keep;
-    keep.readable = files.borrow();
-    if (work.valid()) {
-      keep.scratch.push_back(work.borrow());
-    }
-    const schema::Result<ChildEnd> end = run_child(request, format, keep, interruptions, until);
+    const schema::Result<ChildEnd> end =
+        run_child(request, format, work.borrow(), interruptions, until);
     if (!end) {
       return render(verifier::stopped_report(request, Stopped::kByFault, end.error().message()),
                     format);
     }
     Verified verified = judge(*end, request, format, deadline);
     signal = end->signal;
-    // A rule of Landlock is for a file, not for its name.
-    if (signal || end->late || verified.status != kExitUnreadable || start == kMaxStarts ||
-        files.same_as(TargetFiles(request.target))) {
+    // A rule of Landlock is for a file, not for its name: a writer may have made a new WAL since.
+    if (signal || end->late || !verified.file_refused || start == kMaxStarts) {
       return verified;
     }
     std::this_thread::sleep_for(kPause);

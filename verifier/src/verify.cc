@@ -63,6 +63,9 @@ VerifyReport report_on(const VerifyRequest& request, Outcome& outcome) {
   report.verdict = verdict_of(outcome.findings);
   report.json = report_json(request, outcome, report.verdict);
   report.text = report_text(request, outcome, report.verdict);
+  for (const FindingLog::Group& group : outcome.findings.groups()) {
+    report.file_refused = report.file_refused || group.code == FindingCode::kTargetUnreadable;
+  }
   if (report.verdict == Verdict::kVerified && !outcome.newest_note.empty()) {
     report.new_state = std::move(outcome.newest_note);
   }

@@ -69,6 +69,9 @@ struct VerifyReport {
   Verdict verdict = Verdict::kUnreadable;
   schema::JsonValue json;  // the whole report
   std::string text;        // for a person, escaped
+  // A file of the target could not be opened. A process that is confined to files, and not to
+  // names, sees that also of a file that a writer made since: it is worth another try.
+  bool file_refused = false;
   std::optional<std::string>
       new_state;  // note to write to --state: only when VERIFIED and size > 0
 };
