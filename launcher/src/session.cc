@@ -55,10 +55,12 @@ class Session {
       end_.refused = *refused;
       return close(RunEnding::kRefused);
     }
+    // Before there is anybody to wait for an answer of ours.
+    const SignalRelay relay = AASM_TRY(SignalRelay::create());
+    request_.launch.signal_mask = relay.caller_mask();
     if (!prepare()) {
       return close(end_.failure->ending);
     }
-    SignalRelay relay = AASM_TRY(SignalRelay::create());
     AASM_TRY(make_durable());
     if (!start()) {
       return close(end_.failure->ending);
@@ -135,7 +137,7 @@ class Session {
   }
 
   Result<void> watch(const SignalRelay& relay) {
-    end_.evidence_error = supervise(*running_, recorder_.sink(), relay);
+    end_.evidence_error = supervise(*running_, recorder_.sink(), relay, terminal_);
     Result<schema::ProcessExited> exited = running_->finish();
     end_.times.program_us = watch_.lap_us();
     if (!exited) {
