@@ -252,13 +252,13 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   coalescer_.flush_if_due(now);
   Caller caller = attribution_.identify(static_cast<pid_t>(call.pid));
   const bool blocked = listener_.still_blocked(call.id);
-  if (!blocked) {
+  if (!blocked && !caller.certain) {
     caller = {};  // whatever was read may be of somebody who was given the number since
   }
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
   schema::Event& event = verdict.event;
   event.tid = call.pid;
-  event.pid = caller.pid != 0 ? caller.pid : event.tid;
+  event.pid = caller.pid;
   event.executable = std::move(caller.executable);
   if (blocked && verdict.recorded && !coalescer_.holds(EventKind::kDecision, event)) {
     event.parents = attribution_.parents(event.pid);
@@ -300,7 +300,8 @@ Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classificati
 // The process is opened while its thread is known to be blocked, so the signal can meet nobody
 // else; the thread never returns from the call.
 Result<ReplyState> ChannelWorker::kill_caller(const seccomp_notif& call, Classification* verdict) {
-  const auto pid = static_cast<pid_t>(verdict->event.pid);
+  const schema::Event& event = verdict->event;
+  const auto pid = static_cast<pid_t>(event.pid != 0 ? event.pid : event.tid);
   const Result<process::Fd> process = process::pidfd_open(pid);
   if (process && !listener_.still_blocked(call.id)) {
     return ReplyState::kCallerGone;

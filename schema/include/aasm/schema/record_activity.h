@@ -50,7 +50,7 @@ struct Event {
   Timing timing = Timing::kPre;
   Synchrony synchrony = Synchrony::kSync;
   std::string mechanism;  // "seccomp_user_notification"
-  std::int64_t pid = 0;   // thread group id of the first caller
+  std::int64_t pid = 0;   // thread group id of the first caller; 0: gone, not known
   std::int64_t tid = 0;
   std::vector<std::int64_t> parents;  // nearest first, up to the launch helper
   PathBytes executable;
