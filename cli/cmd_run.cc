@@ -18,6 +18,7 @@
 #include "exit_status.h"
 #include "launch.h"
 #include "output_file.h"
+#include "own_files.h"
 #include "print.h"
 #include "run_ledger.h"
 
@@ -174,12 +175,19 @@ int live_run(const RunCommand& command, Launch launch, const Outputs& outputs, R
   request.launch.protect = launch.protect;
   request.launch.helper_path = launch.helper_path;
   request.observer = [&live](const schema::RecordBody& body) { live.add(body); };
+  const std::string own_ledger =
+      command.common.ledger.empty() ? launch.home.ledger() : command.common.ledger;
+  const OwnFiles before = OwnFiles::look(launch.home, own_ledger);
+  request.notice = [&] { return OwnFiles::look(launch.home, own_ledger).changed_since(before); };
   const launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
   const claims::RunFacts& facts = live.facts();
   const claims::IsolationReport report =
       claims::build_report(facts, claims::derive(facts), run->text());
   write_report(outputs, command, end, report);
   write_receipt(outputs, ledger, end, *run);
+  if (!end.notice.empty()) {
+    print_err("warning: " + end.notice + "\n");
+  }
   print_err(ending_text(end));
   write_status(command, end, *run);
   return launcher::exit_status(end);

@@ -164,6 +164,10 @@ class Session {
         body.os_errno = end_.failure->os_errno;
       }
     }
+    if (request_.notice && end_.program_started) {
+      end_.notice = request_.notice();
+      body.detail = end_.notice;
+    }
     if (end_.evidence_error) {
       body.detail = end_.evidence_error->message();
     }
