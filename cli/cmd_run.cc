@@ -15,8 +15,10 @@
 
 #include "commands.h"
 #include "dry_run.h"
+#include "earlier_probes.h"
 #include "exit_status.h"
 #include "launch.h"
+#include "opening_ledger.h"
 #include "output_file.h"
 #include "own_files.h"
 #include "print.h"
@@ -149,7 +151,67 @@ void write_status(const RunCommand& command, const launcher::SessionEnd& end,
   }
 }
 
-int live_run(const RunCommand& command, Launch launch, const Outputs& outputs, RunLedger ledger) {
+int refuse(const Error& error, int status) {
+  print_err(error_line(error));
+  return status;
+}
+
+int refuse_ledger(const Error& error) {
+  return refuse(error,
+                error.code() == schema::ErrorCode::kNotFound ? kExitRefused : kExitEvidenceFailure);
+}
+
+planner::PlanningOutcome plan_live(const RunCommand& command, const Launch& launch,
+                                   EarlierProbes& earlier, OpeningLedger& opening) {
+  return plan_launch(launch, command,
+                     [&](planner::Backend& backend) -> Result<schema::CapabilityProbed> {
+                       auto found = earlier.find(backend.identity().id, launch.conditions);
+                       if (found && *found) {
+                         return std::move(**found);
+                       }
+                       // What goes on record is measured only once there is a ledger to record it.
+                       if (const auto& ledger = opening.wait(); !ledger) {
+                         return ledger.error();
+                       }
+                       // A ledger that was just being recovered can be read by now.
+                       if (!found) {
+                         found = earlier.find(backend.identity().id, launch.conditions);
+                       }
+                       if (!found) {
+                         return std::move(found).error();
+                       }
+                       if (*found) {
+                         return std::move(**found);
+                       }
+                       return probe_backend(backend, launch.conditions, launch.helper_path);
+                     });
+}
+
+// All of it that is known before the run has a name.
+launcher::SessionRequest session_request(const RunCommand& command, const Launch& launch,
+                                         planner::PlanningOutcome outcome) {
+  launcher::SessionRequest request;
+  request.policy = launch.policy.record;
+  request.policy_document = launch.policy.bytes;
+  request.probes = std::move(outcome.probes);
+  request.plan = std::move(outcome.record);
+  request.backend = outcome.backend;
+  request.began = command.began;
+  request.launch.spec = launch.spec;
+  request.launch.argv = command.argv;
+  request.launch.environment = launch.environment.environment;
+  request.launch.descriptors = launch.environment.descriptors;
+  request.launch.protect = launch.protect;
+  request.launch.helper_path = launch.helper_path;
+  return request;
+}
+
+int live_run(const RunCommand& command, const Launch& launch, planner::PlanningOutcome outcome,
+             const EarlierProbes& earlier, RunLedger& ledger) {
+  Result<Outputs> outputs = open_outputs(command);
+  if (!outputs) {
+    return refuse(outputs.error(), kExitRefused);
+  }
   const Result<schema::RunId> run = new_run_id();
   const Result<schema::RunOpened> opened = opened_body(launch, command);
   if (!run || !opened) {
@@ -157,23 +219,10 @@ int live_run(const RunCommand& command, Launch launch, const Outputs& outputs, R
     return kExitRefused;
   }
   LiveFacts live(launch.conditions.boot_id);
-  planner::PlanningOutcome outcome = plan_launch(launch, command, [&](planner::Backend& backend) {
-    return ledger.capabilities(backend, launch.conditions, launch.helper_path);
-  });
-  launcher::SessionRequest request;
+  launcher::SessionRequest request = session_request(command, launch, std::move(outcome));
   request.run = *run;
   request.opened = *opened;
-  request.policy = launch.policy.record;
-  request.policy_document = launch.policy.bytes;
-  request.probes = ledger.as_recorded(std::move(outcome.probes), live.facts());
-  request.plan = std::move(outcome.record);
-  request.backend = outcome.backend;
-  request.launch.spec = launch.spec;
-  request.launch.argv = command.argv;
-  request.launch.environment = launch.environment.environment;
-  request.launch.descriptors = launch.environment.descriptors;
-  request.launch.protect = launch.protect;
-  request.launch.helper_path = launch.helper_path;
+  request.probes = earlier.as_recorded(std::move(request.probes), live.facts());
   request.observer = [&live](const schema::RecordBody& body) { live.add(body); };
   const std::string own_ledger =
       command.common.ledger.empty() ? launch.home.ledger() : command.common.ledger;
@@ -183,8 +232,8 @@ int live_run(const RunCommand& command, Launch launch, const Outputs& outputs, R
   const claims::RunFacts& facts = live.facts();
   const claims::IsolationReport report =
       claims::build_report(facts, claims::derive(facts), run->text());
-  write_report(outputs, command, end, report);
-  write_receipt(outputs, ledger, end, *run);
+  write_report(*outputs, command, end, report);
+  write_receipt(*outputs, ledger, end, *run);
   if (!end.notice.empty()) {
     print_err("warning: " + end.notice + "\n");
   }
@@ -193,9 +242,27 @@ int live_run(const RunCommand& command, Launch launch, const Outputs& outputs, R
   return launcher::exit_status(end);
 }
 
-int refuse(const Error& error, int status) {
-  print_err(error_line(error));
-  return status;
+// The ledger is opened while the launch is planned. What is wrong with it is said first all the
+// same. The planner looks at the ledger's files meanwhile: those that opening makes (-wal and -shm
+// of a first run) it may find missing, which only says that no other name leads to them.
+int record_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
+  OpeningLedger opening(home, command.common);
+  Result<Launch> launch = gather_launch(command, home, digests);
+  EarlierProbes earlier(ledger_paths(home, command.common));
+  std::optional<planner::PlanningOutcome> outcome;
+  if (launch) {
+    outcome = plan_live(command, *launch, earlier, opening);
+  }
+  Result<RunLedger>& ledger = opening.wait();
+  if (!ledger) {
+    return refuse_ledger(ledger.error());
+  }
+  if (!launch) {
+    return refuse(launch.error(), kExitRefused);
+  }
+  // A cache that cannot be kept costs time, never evidence.
+  [[maybe_unused]] const Result<void> saved = digests.save();
+  return live_run(command, *launch, std::move(*outcome), earlier, *ledger);
 }
 
 Result<void> dry_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
@@ -234,23 +301,7 @@ int run_exec(const RunCommand& given) {
     const Result<void> done = dry_run(command, *home, digests);
     return done ? kExitOk : refuse(done.error(), kExitRefused);
   }
-  Result<RunLedger> ledger = RunLedger::open(*home, command.common);
-  if (!ledger) {
-    return refuse(ledger.error(), ledger.error().code() == schema::ErrorCode::kNotFound
-                                      ? kExitRefused
-                                      : kExitEvidenceFailure);
-  }
-  Result<Outputs> outputs = open_outputs(command);
-  if (!outputs) {
-    return refuse(outputs.error(), kExitRefused);
-  }
-  Result<Launch> launch = gather_launch(command, *home, digests);
-  if (!launch) {
-    return refuse(launch.error(), kExitRefused);
-  }
-  // A cache that cannot be kept costs time, never evidence.
-  [[maybe_unused]] const Result<void> saved = digests.save();
-  return live_run(command, std::move(launch).value(), *outputs, std::move(ledger).value());
+  return record_run(command, *home, digests);
 }
 
 }  // namespace aasm::cli

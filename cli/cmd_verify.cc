@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "aasm/crypto/hash.h"
 #include "aasm/ledger_format/trust.h"
@@ -31,7 +33,9 @@ Result<void> load_trust(const VerifyCommand& command, const Home& home,
   const std::string trust = request.explicit_trust ? command.common.trust : home.trust();
   const std::string keys = request.explicit_trust ? trust + ".keys" : home.trust_keys();
   request.trust_source = trust;
-  Result<std::string> policy = read_small_file(trust, ledger_format::kTrustMaxBytes);
+  // What is named on the command line is believed as named; the default is looked at first.
+  const auto read = request.explicit_trust ? read_small_file : read_own_file;
+  Result<std::string> policy = read(trust, ledger_format::kTrustMaxBytes);
   if (!policy) {
     if (!request.explicit_trust && policy.error().code() == ErrorCode::kNotFound) {
       request.trust_source = "none";
@@ -41,7 +45,7 @@ Result<void> load_trust(const VerifyCommand& command, const Home& home,
   }
   request.trust.policy =
       AASM_TRY_CONTEXT(ledger_format::parse_trust_policy(*policy), "trust file " + trust);
-  const std::string key_text = AASM_TRY(read_small_file(keys, ledger_format::kTrustMaxBytes));
+  const std::string key_text = AASM_TRY(read(keys, ledger_format::kTrustMaxBytes));
   request.trust.keys =
       AASM_TRY_CONTEXT(ledger_format::parse_trust_keys(key_text), "trust file " + keys);
   return {};
@@ -58,16 +62,17 @@ Result<std::optional<std::string>> optional_file(const std::string& path, bool m
   return std::optional<std::string>(AASM_TRY(std::move(content)));
 }
 
-// The newest note that this host released for a pinned origin, read before the target is copied.
-std::optional<std::string> head_note(const Home& home, const verifier::VerifyRequest& request) {
+// The newest notes that this host released for pinned origins, read before the target is copied.
+std::vector<std::string> head_notes(const Home& home, const verifier::VerifyRequest& request) {
+  std::vector<std::string> notes;
   for (const ledger_format::TrustedRoot& root : request.trust.keys.roots) {
     const std::string name = crypto::sha256(schema::as_bytes(root.origin)).hex();
     Result<std::string> note = read_small_file(home.heads() + "/" + name, kMaxSmallFile);
     if (note) {
-      return std::move(note).value();
+      notes.push_back(std::move(note).value());
     }
   }
-  return std::nullopt;
+  return notes;
 }
 
 Result<verifier::VerifyRequest> build_request(const VerifyCommand& command) {
@@ -79,9 +84,10 @@ Result<verifier::VerifyRequest> build_request(const VerifyCommand& command) {
   }
   AASM_TRY(load_trust(command, home, request));
   request.run = command.run;
+  request.max_bytes = command.max_size;
   request.require_close = command.require_close;
   request.allow_open = command.allow_open;
-  request.head_note = head_note(home, request);
+  request.head_notes = head_notes(home, request);
   request.own_ledger = absolute_path(request.target) == home.ledger();
   request.expect_head = AASM_TRY(optional_file(command.expect_head, true));
   request.state = AASM_TRY(optional_file(command.state, false));

@@ -150,7 +150,7 @@ Result<Launch> gather_launch(const RunCommand& command, const Home& home,
   const FoundProgram found = AASM_TRY(find_program(command));
   launch.refusals = found.refusals;
   planner::BuiltSpec built =
-      planner::build_spec(launch.policy, {identity_of(command), found.path,
+      planner::build_spec(launch.policy, {identity_of(command), found.path, command.argv.front(),
                                           static_cast<std::int64_t>(command.argv.size()) - 1,
                                           launch.working_dir, own_environment()});
   launch.spec = std::move(built.spec);

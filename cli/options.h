@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,6 +42,8 @@ struct RunCommand {
   std::string report;
   std::optional<int> status_fd;
   std::vector<std::string> argv;  // the program and its arguments, untouched
+  // When the options were about to be read: the begin of the times on the status line.
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
 struct VerifyCommand {
@@ -53,6 +56,7 @@ struct VerifyCommand {
   std::string expect_head;
   std::string report;
   std::int64_t deadline_seconds = 0;  // 0: none
+  std::uint64_t max_size = 0;  // 0: the verifier's default
 };
 
 struct RunsListCommand {

@@ -17,27 +17,32 @@ using schema::Error;
 using schema::Result;
 using schema::RunEnding;
 
-// Microseconds since it was made or last asked.
+// Microseconds since its beginning or since it was last asked.
 class Stopwatch {
  public:
+  explicit Stopwatch(Clock::time_point begin) : last_(begin) {}
+
   std::int64_t lap_us() {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     const auto spent = std::chrono::duration_cast<std::chrono::microseconds>(now - last_);
     last_ = now;
     return spent.count();
   }
 
  private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Clock::time_point last_;
 };
 
 // One run. The members are the steps of run(), which reads as a table of contents.
 class Session {
  public:
   Session(schema::EvidenceSink& sink, SessionRequest request)
-      : recorder_(sink, std::move(request.observer)), request_(std::move(request)) {}
+      : recorder_(sink, std::move(request.observer)),
+        request_(std::move(request)),
+        watch_(request_.began) {}
 
   SessionEnd run() {
+    end_.times.setup_us = watch_.lap_us();
     // An error on this path is one of evidence: what could not be written ends the run.
     if (Result<void> done = steps(); !done) {
       end_.ending = RunEnding::kEvidenceFailure;
@@ -89,7 +94,6 @@ class Session {
     Result<std::unique_ptr<planner::PreparedExecution>> prepared =
         request_.backend != nullptr ? request_.backend->prepare(request_.launch)
                                     : prepare_unconfined(request_.launch);
-    end_.times.prepare_us = watch_.lap_us();
     if (!prepared) {
       end_.failure =
           planner::LaunchFailure{RunEnding::kPrepareFailed, "prepare", prepared.error().message(),
@@ -109,7 +113,7 @@ class Session {
   }
 
   Result<void> make_durable() {
-    watch_.lap_us();
+    end_.times.prepare_us = watch_.lap_us();
     AASM_TRY(recorder_.sink().flush());
     end_.times.commit_before_us = watch_.lap_us();
     return {};
@@ -174,7 +178,7 @@ class Session {
     if (running_) {
       body.channel = running_->channel();
     }
-    watch_.lap_us();
+    (end_.program_started ? end_.times.program_us : end_.times.prepare_us) += watch_.lap_us();
     end_.closed = AASM_TRY(recorder_.close(std::move(body)));
     end_.times.commit_after_us = watch_.lap_us();
     return {};

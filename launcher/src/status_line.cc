@@ -72,6 +72,7 @@ std::string status_line(const SessionEnd& end, const schema::RunId& run) {
   }
   line += " run=" + run.text();
   line += " closed_seq=" + (end.closed ? std::to_string(end.closed->closed_seq) : std::string());
+  line += " setup_us=" + std::to_string(end.times.setup_us);
   line += " prepare_us=" + std::to_string(end.times.prepare_us);
   line += " commit_before_us=" + std::to_string(end.times.commit_before_us);
   line += " start_us=" + std::to_string(end.times.start_us);

@@ -25,28 +25,44 @@ void Appender::step(AppendStep step) const {
   }
 }
 
-Result<void> Appender::add(const PendingRecord& record) {
-  AASM_TRY(runs_.accept(record, keys_.host.public_key()));
-  const schema::KeyId key = ledger_format::key_id(record.signer->public_key());
+Result<SealedRecord> seal(const PendingRecord& record, const Place& place,
+                          const std::string& origin, const std::string& boot) {
+  SealedRecord sealed;
+  sealed.place = place;
+  sealed.key = ledger_format::key_id(record.signer->public_key());
   const ledger_format::Envelope envelope{
-      .origin = keys_.origin,
-      .seq = head_.range.size(),
-      .prev = head_.last_leaf,
+      .origin = origin,
+      .seq = place.seq,
+      .prev = place.prev,
       .run = record.run,
       .kind = record.kind,
       .wall_ns = record.wall_ns,
       .mono_ns = record.mono_ns,
-      .boot = boot_,
-      .key = key,
+      .boot = boot,
+      .key = sealed.key,
   };
-  const std::string payload = AASM_TRY(ledger_format::build_payload(envelope, record.body));
-  const schema::Bytes pae = ledger_format::pae(schema::as_bytes(payload));
-  const schema::LeafHash leaf = ledger_format::leaf_hash(pae);
-  const crypto::Signature signature = AASM_TRY(record.signer->sign(pae));
-  AASM_TRY(db_.insert(NewRecord{envelope.seq, envelope.prev, leaf, payload, key, signature}));
-  head_.range.append(leaf);
-  head_.last_leaf = leaf;
-  leaves_.push_back(leaf);
+  sealed.payload = AASM_TRY(ledger_format::build_payload(envelope, record.body));
+  const schema::Bytes pae = ledger_format::pae(schema::as_bytes(sealed.payload));
+  sealed.leaf = ledger_format::leaf_hash(pae);
+  sealed.signature = AASM_TRY(record.signer->sign(pae));
+  return sealed;
+}
+
+Result<void> Appender::add(const PendingRecord& record) {
+  AASM_TRY(runs_.accept(record, keys_.host.public_key()));
+  const Place place{head_.range.size(), head_.last_leaf};
+  // What was sealed ahead says nothing else than sealing now would: all of it but the place is of
+  // the record and of this store, and the place is compared here, inside the transaction.
+  std::optional<SealedRecord> now;
+  if (!record.ahead || record.ahead->place != place) {
+    now = AASM_TRY(seal(record, place, keys_.origin, boot_));
+  }
+  const SealedRecord& sealed = now ? *now : *record.ahead;
+  AASM_TRY(db_.insert(
+      NewRecord{place.seq, place.prev, sealed.leaf, sealed.payload, sealed.key, sealed.signature}));
+  head_.range.append(sealed.leaf);
+  head_.last_leaf = sealed.leaf;
+  leaves_.push_back(sealed.leaf);
   step(AppendStep::kRecordInserted);
   if (ends_run(record.kind) || head_.range.size() - head_.checkpoint_size == kCheckpointEvery) {
     return add_checkpoint();

@@ -18,6 +18,10 @@
 
 namespace aasm::ledger {
 
+// The record at its place, signed. A pure function of its arguments.
+schema::Result<SealedRecord> seal(const PendingRecord& record, const Place& place,
+                                  const std::string& origin, const std::string& boot);
+
 // The steps inside one append transaction, which the store begins and commits. Works on its own
 // copies of the head and the runs: the store takes them over once the COMMIT succeeded.
 class Appender {

@@ -18,12 +18,13 @@ Error integrity(const std::string& what) {
 }
 
 // The checkpoint of a row whose note is signed by `log`, of this origin and this size.
-Result<Checkpoint> verified_checkpoint(const CheckpointRow& row, const VerifierKey& log) {
+Result<Checkpoint> verified_checkpoint(const CheckpointRow& row, const VerifierKey& log,
+                                       std::string_view verified) {
   Result<ledger_format::SignedCheckpoint> parsed = ledger_format::parse_signed_checkpoint(row.note);
   if (!parsed) {
     return integrity("the newest checkpoint is no signed note");
   }
-  if (ledger_format::verify_note(parsed->note, log) != ledger_format::NoteVerdict::kVerified) {
+  if (!is_signed_by(log, parsed->note, row.note, verified)) {
     return integrity("the newest checkpoint is not signed by the log key");
   }
   if (parsed->checkpoint.origin != log.name() || parsed->checkpoint.size != row.size) {
@@ -93,16 +94,25 @@ Result<void> read_rows(LedgerDb& db, const CheckpointRow& newest,
   if (!checked) {
     return integrity("the newest checkpoint is ahead of the records");
   }
-  head.checkpoint_size = newest.size;
-  head.note = newest.note;
+  // Of a size that is known the note that was verified stays: the row may have changed since.
+  if (head.checkpoint_size != newest.size) {
+    head.checkpoint_size = newest.size;
+    head.note = newest.note;
+  }
   return {};
 }
 
 }  // namespace
 
-Result<Head> load_head(LedgerDb& db, const VerifierKey& log) {
+bool is_signed_by(const VerifierKey& log, const ledger_format::Note& note, std::string_view bytes,
+                  std::string_view verified) {
+  return (!verified.empty() && bytes == verified) ||
+         ledger_format::verify_note(note, log) == ledger_format::NoteVerdict::kVerified;
+}
+
+Result<Head> load_head(LedgerDb& db, const VerifierKey& log, std::string_view verified) {
   const CheckpointRow row = AASM_TRY(newest_row(db));
-  const Checkpoint checkpoint = AASM_TRY(verified_checkpoint(row, log));
+  const Checkpoint checkpoint = AASM_TRY(verified_checkpoint(row, log, verified));
   Result<CompactRange> range = CompactRange::from_frontier(row.size, row.frontier);
   if (!range || range->root() != checkpoint.root) {
     return integrity("the newest frontier is not that of its checkpoint");
@@ -131,7 +141,7 @@ Result<void> refresh_head(LedgerDb& db, const VerifierKey& log, Head& head,
   Head next = head;
   std::optional<Checkpoint> unchecked;
   if (row.size != head.checkpoint_size) {
-    unchecked = AASM_TRY(verified_checkpoint(row, log));
+    unchecked = AASM_TRY(verified_checkpoint(row, log, {}));
     if (row.size == head.range.size() && unchecked->root == head.range.root()) {
       unchecked.reset();
     }
@@ -141,23 +151,19 @@ Result<void> refresh_head(LedgerDb& db, const VerifierKey& log, Head& head,
   return {};
 }
 
-Result<void> check_not_behind(LedgerDb& db, const Head& head,
-                              const std::optional<Checkpoint>& released) {
-  if (!released) {
-    return {};
-  }
-  if (released->size > head.range.size()) {
+Result<void> check_not_behind(LedgerDb& db, const Head& head, const Checkpoint& released) {
+  if (released.size > head.range.size()) {
     return integrity("the ledger holds " + std::to_string(head.range.size()) + " records but " +
-                     std::to_string(released->size) + " were released: it was rolled back");
+                     std::to_string(released.size) + " were released: it was rolled back");
   }
   // A released note was committed with its checkpoint row.
-  const std::optional<CheckpointRow> row = AASM_TRY(db.checkpoint_of_size(released->size));
+  const std::optional<CheckpointRow> row = AASM_TRY(db.checkpoint_of_size(released.size));
   const Result<ledger_format::SignedCheckpoint> stored =
       row ? ledger_format::parse_signed_checkpoint(row->note)
           : Result<ledger_format::SignedCheckpoint>(integrity("no such checkpoint"));
-  if (!stored || stored->checkpoint != *released) {
+  if (!stored || stored->checkpoint != released) {
     return integrity("the ledger does not hold the checkpoint of size " +
-                     std::to_string(released->size) + " that was released");
+                     std::to_string(released.size) + " that was released");
   }
   return {};
 }

@@ -31,10 +31,18 @@ struct Head {
 
 using PayloadVisitor = std::function<schema::Result<void>(std::string_view payload)>;
 
+// Whether `log` signed the note that `bytes` hold. `verified` are the bytes of a note already found
+// to be signed by it (or just signed with it), or nothing: a signature is over bytes, so the same
+// bytes need no second check, and any other bytes get one.
+bool is_signed_by(const ledger_format::VerifierKey& log, const ledger_format::Note& note,
+                  std::string_view bytes, std::string_view verified);
+
 // The head from the newest checkpoint's frontier, checked against its signed note, plus the leaves
 // after it. Call inside a transaction. kIntegrity when they do not fit together, or when more
 // records follow than the cadence allows: so the cost is bounded whatever the file holds.
-schema::Result<Head> load_head(LedgerDb& db, const ledger_format::VerifierKey& log);
+// `verified` as for is_signed_by().
+schema::Result<Head> load_head(LedgerDb& db, const ledger_format::VerifierKey& log,
+                               std::string_view verified = {});
 
 // Brings `head` up to date with what other writers appended since, checking every new link, leaf
 // and the newest checkpoint, and showing each new payload to `visit`. What `head` knows must still
@@ -45,6 +53,6 @@ schema::Result<void> refresh_head(LedgerDb& db, const ledger_format::VerifierKey
 // Compares the ledger with the note of the head file: kIntegrity when the ledger is behind it or
 // has another tree.
 schema::Result<void> check_not_behind(LedgerDb& db, const Head& head,
-                                      const std::optional<ledger_format::Checkpoint>& released);
+                                      const ledger_format::Checkpoint& released);
 
 }  // namespace aasm::ledger

@@ -9,12 +9,12 @@
 
 #include "aasm/crypto/hash.h"
 
+#include "head.h"
 #include "private_files.h"
 
 namespace aasm::ledger {
 namespace {
 
-using ledger_format::Checkpoint;
 using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
@@ -22,25 +22,25 @@ using schema::Result;
 // Our own notes have one signature; room is left for cosignatures.
 constexpr std::size_t kHeadMaxBytes = 8192;
 
-Result<std::optional<Checkpoint>> read_head(int directory, const ledger_format::VerifierKey& log) {
+Result<std::optional<ReleasedHead>> read_head(int directory, const ledger_format::VerifierKey& log,
+                                              std::string_view verified) {
   std::array<char, kHeadMaxBytes> buffer{};
   Result<std::string_view> text =
       read_private_file(directory, head_file_name(log.name()), buffer.data(), buffer.size());
   if (!text) {
     if (text.error().code() == ErrorCode::kNotFound) {
-      return std::optional<Checkpoint>();
+      return std::optional<ReleasedHead>();
     }
     return std::move(text).error();
   }
   if (text->empty()) {
-    return std::optional<Checkpoint>();
+    return std::optional<ReleasedHead>();
   }
   ledger_format::SignedCheckpoint head = AASM_TRY(ledger_format::parse_signed_checkpoint(*text));
-  if (ledger_format::verify_note(head.note, log) != ledger_format::NoteVerdict::kVerified ||
-      head.checkpoint.origin != log.name()) {
+  if (!is_signed_by(log, head.note, *text, verified) || head.checkpoint.origin != log.name()) {
     return Error(ErrorCode::kIntegrity, "the note is not signed by this ledger's log key");
   }
-  return std::optional<Checkpoint>(std::move(head.checkpoint));
+  return std::optional<ReleasedHead>({std::move(head.checkpoint), std::string(*text)});
 }
 
 // Held while a head file is compared and replaced; released by closing.
@@ -64,26 +64,26 @@ std::string head_file_name(std::string_view origin) {
   return crypto::sha256(schema::as_bytes(origin)).hex();
 }
 
-Result<std::optional<Checkpoint>> read_head_file(const std::string& directory,
-                                                 const ledger_format::VerifierKey& log) {
+Result<std::optional<ReleasedHead>> read_head_file(const std::string& directory,
+                                                   const ledger_format::VerifierKey& log) {
   Result<Fd> fd = open_private_dir(directory);
   if (!fd) {
     if (fd.error().code() == ErrorCode::kNotFound) {
-      return std::optional<Checkpoint>();
+      return std::optional<ReleasedHead>();
     }
     return std::move(fd).error().with_context("heads directory");
   }
-  return AASM_TRY_CONTEXT(read_head(fd->get(), log), "head file");
+  return AASM_TRY_CONTEXT(read_head(fd->get(), log, {}), "head file");
 }
 
 Result<void> release_head(const std::string& directory, const ledger_format::VerifierKey& log,
-                          std::uint64_t size, std::string_view note) {
+                          std::uint64_t size, std::string_view note, std::string_view verified) {
   const Fd fd = AASM_TRY_CONTEXT(ensure_private_dir(directory), "heads directory");
   const std::string name = head_file_name(log.name());
   const Fd lock = AASM_TRY(lock_heads(fd.get(), name));
-  const std::optional<Checkpoint> standing =
-      AASM_TRY_CONTEXT(read_head(fd.get(), log), "head file");
-  if (standing && standing->size >= size) {
+  const std::optional<ReleasedHead> standing =
+      AASM_TRY_CONTEXT(read_head(fd.get(), log, verified), "head file");
+  if (standing && standing->checkpoint.size >= size) {
     return {};
   }
   return replace_private_file(fd.get(), name, note);

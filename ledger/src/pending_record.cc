@@ -59,7 +59,7 @@ Result<PendingRecord> make_pending(const schema::RunId& run, const schema::Recor
   if (!read) {
     return Error(ErrorCode::kInvalidArgument, kind + ": " + read.error().message());
   }
-  return PendingRecord{run, std::move(kind), std::move(json), wall_ns, mono_ns, &signer};
+  return PendingRecord{run, std::move(kind), std::move(json), wall_ns, mono_ns, &signer, {}};
 }
 
 Result<PendingBlob> make_blob(std::string data) {

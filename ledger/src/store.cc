@@ -96,8 +96,10 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
   const SignalBlock block;
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(db.begin(), "locking the ledger");
   AASM_TRY(check_record_zero(db, keys));
-  Head head = AASM_TRY(load_head(db, log));
-  AASM_TRY(check_not_behind(db, head, released));
+  Head head = AASM_TRY(load_head(db, log, released ? released->note : std::string()));
+  if (released) {
+    AASM_TRY(check_not_behind(db, head, released->checkpoint));
+  }
   auto state =
       std::make_unique<State>(State{paths, std::move(keys), std::move(options), std::move(log),
                                     std::move(boot), std::move(db), std::move(head), RunStates{}});
@@ -123,12 +125,13 @@ Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender 
                                       std::uint64_t first_seq) {
   step(AppendStep::kBeforeCommit);
   AASM_TRY_CONTEXT(transaction.commit(), "committing to the ledger");
-  head = appender.head();
+  const std::string standing = std::exchange(head, appender.head()).note;
   runs = std::move(appender.runs());
   step(AppendStep::kCommitted);
   Appended done{first_seq, appender.leaves(), head.note, head.checkpoint_size, std::nullopt};
   if (appender.checkpointed()) {
-    const Result<void> released = release_head(paths.heads, log, head.checkpoint_size, head.note);
+    const Result<void> released =
+        release_head(paths.heads, log, head.checkpoint_size, head.note, standing);
     if (!released) {
       done.head_lag = released.error();
     }
@@ -154,6 +157,18 @@ Result<Appended> Store::append(std::span<const PendingRecord> records,
     AASM_TRY_CONTEXT(appender.add(record), "appending " + record.kind);
   }
   return state.commit(std::move(transaction), std::move(appender), first_seq);
+}
+
+void Store::seal_ahead(PendingRecord& record, std::optional<Place>& place) const {
+  const State& state = *state_;
+  if (!place) {
+    place = Place{state.head.range.size(), state.head.last_leaf};
+  }
+  Result<SealedRecord> sealed = seal(record, *place, state.keys.origin, state.boot);
+  if (sealed) {
+    place = Place{place->seq + 1, sealed->leaf};
+    record.ahead = std::move(*sealed);
+  }
 }
 
 Result<std::string> Store::checkpoint() {

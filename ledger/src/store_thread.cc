@@ -89,6 +89,9 @@ std::optional<StoreThread::Batch> StoreThread::next_batch() {
     if (stopping_) {
       return std::nullopt;
     }
+    if (seal_one_ahead(lock)) {
+      continue;
+    }
     if (!streaming_ || queue_.staged.empty()) {
       work_.wait(lock);
       continue;
@@ -104,7 +107,28 @@ std::optional<StoreThread::Batch> StoreThread::next_batch() {
   for (const PendingBlob& blob : unnamed_blobs_) {
     blob_bytes_ += blob.data.size();
   }
+  num_sealed_ = 0;
+  ahead_.reset();
   return std::exchange(queue_, {});
+}
+
+// While a record waits for its commit this thread has nothing else to do, and signing is most of
+// what a commit costs the processor.
+bool StoreThread::seal_one_ahead(std::unique_lock<std::mutex>& lock) {
+  if (num_sealed_ >= queue_.staged.size()) {
+    return false;
+  }
+  const std::size_t at = num_sealed_++;
+  PendingRecord record = std::move(queue_.staged[at].record);
+  std::optional<Place> place = ahead_;
+  lock.unlock();
+  store_.seal_ahead(record, place);
+  lock.lock();
+  if (!failure_) {  // a failure drops the queue
+    queue_.staged[at].record = std::move(record);
+    ahead_ = place;
+  }
+  return true;
 }
 
 void StoreThread::commit(Batch batch) {
@@ -236,6 +260,7 @@ void StoreThread::fail_locked(Error error) {
   }
   failure_ = std::move(error);
   queue_ = {};
+  num_sealed_ = 0;
   unnamed_blobs_.clear();
   // Cannot fail: the counter starts at zero and this runs once.
   static_cast<void>(eventfd_write(failure_fd_.get(), 1));

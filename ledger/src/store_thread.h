@@ -73,6 +73,8 @@ class StoreThread {
   void run();
   bool due_locked() const;
   std::optional<Batch> next_batch();
+  // Signs one record that waits, with the lock released meanwhile. False when none does.
+  bool seal_one_ahead(std::unique_lock<std::mutex>& lock);
   void commit(Batch batch);
   void push_locked(Staged staged);
   void take_named_blobs_locked(const PendingRecord& record);
@@ -89,6 +91,8 @@ class StoreThread {
   std::condition_variable work_;  // for the thread
   std::condition_variable done_;  // for flush()
   Batch queue_;
+  std::size_t num_sealed_ = 0;  // of the queue, from its front
+  std::optional<Place> ahead_;  // past the last of them
   std::vector<PendingBlob> unnamed_blobs_;
   std::size_t blob_bytes_ = 0;   // of queued and unnamed blobs
   std::uint64_t pushed_ = 0;     // tickets: how many records were ever pushed,

@@ -37,9 +37,11 @@ std::deque<std::string> split(std::string_view path) {
   return parts;
 }
 
+using Seen = std::map<std::string, LstatAnswer>;
+
 class Walk {
  public:
-  explicit Walk(const std::string& path) : asked_(path), pending_(split(path)) {}
+  Walk(const std::string& path, Seen& seen) : seen_(seen), asked_(path), pending_(split(path)) {}
 
   Result<WalkedPath> run() {
     if (!enter_root()) {
@@ -61,13 +63,23 @@ class Walk {
   }
 
  private:
+  const LstatAnswer& look(const std::string& place) {
+    const auto [entry, first] = seen_.try_emplace(place);
+    if (first && ::lstat(place.c_str(), &entry->second.facts) != 0) {
+      entry->second.os_errno = errno;
+    }
+    return entry->second;
+  }
+
   bool enter_root() {
     at_.clear();
-    if (::lstat("/", &facts_) != 0) {
-      out_.os_errno = errno;
+    const LstatAnswer& root = look("/");
+    if (root.os_errno != 0) {
+      out_.os_errno = root.os_errno;
       append_rest();
       return false;
     }
+    facts_ = root.facts;
     out_.visited.push_back(id_of(facts_));
     return true;
   }
@@ -78,16 +90,19 @@ class Walk {
     pending_.pop_front();
     if (part == "..") {  // only from the target of a link
       at_.resize(at_.rfind('/') == std::string::npos ? 0 : at_.rfind('/'));
-      if (::lstat(at_.empty() ? "/" : at_.c_str(), &facts_) != 0) {
-        return stopped(errno, "");
+      const LstatAnswer& parent = look(at_.empty() ? "/" : at_);
+      if (parent.os_errno != 0) {
+        return stopped(parent.os_errno, "");
       }
+      facts_ = parent.facts;
       return true;
     }
     const std::string next = at_ + "/" + part;
-    struct stat facts = {};
-    if (::lstat(next.c_str(), &facts) != 0) {
-      return stopped(errno, part);
+    const LstatAnswer& answer = look(next);
+    if (answer.os_errno != 0) {
+      return stopped(answer.os_errno, part);
     }
+    const struct stat& facts = answer.facts;
     out_.visited.push_back(id_of(facts));
     if (S_ISLNK(facts.st_mode)) {
       return follow(next, facts);
@@ -152,6 +167,7 @@ class Walk {
     }
   }
 
+  Seen& seen_;
   const std::string& asked_;
   std::deque<std::string> pending_;
   std::string at_;  // resolved so far, without a slash at its end; empty for the root
@@ -163,7 +179,14 @@ class Walk {
 }  // namespace
 
 Result<WalkedPath> walk_path(const std::string& path) {
-  return Walk(path).run();
+  Seen seen;
+  return Walk(path, seen).run();
+}
+
+PathWalker::PathWalker() : seen_(std::make_shared<Seen>()) {}
+
+Result<WalkedPath> PathWalker::operator()(const std::string& path) const {
+  return Walk(path, *seen_).run();
 }
 
 }  // namespace aasm::planner

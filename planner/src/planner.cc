@@ -9,6 +9,7 @@ BuiltSpec build_spec(const ResolvedPolicy& policy, const SpecInputs& inputs) {
   built.environment = plan_environment(inputs.environment, policy.credentials);
   built.spec.identity = inputs.identity;
   built.spec.program = schema::PathBytes(inputs.program);
+  built.spec.given_program = schema::PathBytes(inputs.given_program);
   built.spec.arg_count = inputs.arg_count;
   built.spec.working_dir = schema::PathBytes(inputs.working_dir);
   built.spec.requirements = policy.record.requirements;

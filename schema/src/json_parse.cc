@@ -12,6 +12,7 @@
 #include "aasm/schema/json_write.h"
 
 #include "json_cursor.h"
+#include "json_profile.h"
 #include "utf8_decode.h"
 
 namespace aasm::schema {
@@ -44,11 +45,6 @@ Result<void> check_bytes(std::string_view text) {
   return {};
 }
 
-bool is_key_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_.:/-").find(c) != std::string_view::npos;
-}
-
 // What the library says is wrong, without the part that repeats the text it read.
 std::string syntax_reason(std::string_view what) {
   constexpr std::string_view kBegin = "syntax error ";
@@ -62,29 +58,6 @@ std::string syntax_reason(std::string_view what) {
       std::all_of(reason.begin(), reason.end(), [](char c) { return c >= ' ' && c <= '~'; });
   return printable && reason.size() <= kLongestReason ? std::string(reason) : "syntax error";
 }
-
-// Keys seen in one object. Few keys are compared one by one; many get a tree, so that a text made
-// to be slow costs n log n.
-class KeySet {
- public:
-  // False when `key` is among `members` already.
-  bool insert(const JsonValue::Object& members, const std::string& key) {
-    if (members.size() < kFewKeys) {
-      return std::none_of(members.begin(), members.end(),
-                          [&key](const auto& member) { return member.first == key; });
-    }
-    if (tree_.empty()) {
-      for (const auto& member : members) {
-        tree_.insert(member.first);
-      }
-    }
-    return tree_.insert(key).second;
-  }
-
- private:
-  static constexpr std::size_t kFewKeys = 24;
-  std::set<std::string> tree_;
-};
 
 // Receives the library's events, checks each against the profile, and builds the value. A
 // callback that returns false stops the parse; error() then says why.
@@ -147,7 +120,7 @@ class Builder {
   struct Level {
     JsonValue container;
     std::string key;  // of the member whose value comes next
-    KeySet keys;
+    detail::KeySet keys;
   };
 
   bool fail(std::string_view what, Token token) {
@@ -178,10 +151,11 @@ bool Builder::key(std::string& key) {
   if (key.empty()) {
     return fail("empty key", Token::kString);
   }
-  if (!std::all_of(key.begin(), key.end(), is_key_char)) {
+  if (!std::all_of(key.begin(), key.end(), detail::is_key_char)) {
     return fail("key outside [A-Za-z0-9_.:/-]", Token::kString);
   }
-  if (!level.keys.insert(*level.container.as_object(), key)) {
+  const JsonValue::Object& object = *level.container.as_object();
+  if (!level.keys.insert(object, object.size(), key)) {
     return fail("duplicate key", Token::kString);
   }
   level.key = std::move(key);

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aasm/schema/utf8.h"
@@ -24,75 +26,109 @@ constexpr std::array<bool, 256> make_escape_table() {
 
 constexpr std::array<bool, 256> kMustEscape = make_escape_table();
 
+// A string that grows without a call for each character.
+class Output {
+ public:
+  void put(char c) {
+    if (used_ == text_.size()) {
+      grow(1);
+    }
+    *(text_.data() + used_++) = c;
+  }
+  void put(std::string_view bytes) {
+    if (text_.size() - used_ < bytes.size()) {
+      grow(bytes.size());
+    }
+    std::memcpy(text_.data() + used_, bytes.data(), bytes.size());
+    used_ += bytes.size();
+  }
+  std::string take() {
+    text_.resize(used_);
+    return std::move(text_);
+  }
+
+ private:
+  void grow(std::size_t more) { text_.resize(std::max(2 * text_.size(), used_ + more + 512)); }
+
+  std::string text_;
+  std::size_t used_ = 0;
+};
+
 // RFC 8785 section 3.2.2.2: the two-character form where JSON has one, else \u00xx in lower case.
-void append_escape(std::string& out, char c) {
+void put_escape(Output& out, char c) {
   constexpr std::string_view kPlain = "\b\t\n\f\r\"\\";
   constexpr std::string_view kLetters = "btnfr\"\\";
-  out += '\\';
+  out.put('\\');
   if (const auto at = kPlain.find(c); at != std::string_view::npos) {
-    out += kLetters[at];
+    out.put(kLetters[at]);
     return;
   }
   constexpr std::string_view kHexDigits = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
-  out += "u00";
-  out += kHexDigits[byte >> 4U];
-  out += kHexDigits[byte & 0xFU];
+  out.put(std::string_view("u00"));
+  out.put(kHexDigits[byte >> 4U]);
+  out.put(kHexDigits[byte & 0xFU]);
 }
 
-void append_string(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t run_begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (kMustEscape[static_cast<unsigned char>(text[i])]) {
-      out += text.substr(run_begin, i - run_begin);
-      append_escape(out, text[i]);
-      run_begin = i + 1;
+bool must_escape(char c) {
+  return kMustEscape[static_cast<unsigned char>(c)];
+}
+
+void put_string(Output& out, std::string_view text) {
+  out.put('"');
+  for (;;) {
+    const auto special = std::find_if(text.begin(), text.end(), must_escape);
+    const auto plain = static_cast<std::size_t>(special - text.begin());
+    out.put(text.substr(0, plain));
+    if (special == text.end()) {
+      break;
     }
+    put_escape(out, *special);
+    text.remove_prefix(plain + 1);
   }
-  out += text.substr(run_begin);
-  out += '"';
+  out.put('"');
 }
 
-void append_integer(std::string& out, std::int64_t number) {
+void put_integer(Output& out, std::int64_t number) {
   std::array<char, 24> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append(digits.data(), end);
+  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.put(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
 }
 
-void append_value(std::string& out, const JsonValue& value);
+void put_value(Output& out, const JsonValue& value);
 
-void append_array(std::string& out, const JsonValue::Array& array) {
-  out += '[';
+void put_array(Output& out, const JsonValue::Array& array) {
+  out.put('[');
   bool first = true;
   for (const JsonValue& item : array) {
     if (!first) {
-      out += ',';
+      out.put(',');
     }
     first = false;
-    append_value(out, item);
+    put_value(out, item);
   }
-  out += ']';
+  out.put(']');
 }
 
-void append_member(std::string& out, const JsonValue::Member& member) {
-  if (out.back() != '{') {
-    out += ',';
+void put_member(Output& out, const JsonValue::Member& member, bool first) {
+  if (!first) {
+    out.put(',');
   }
-  append_string(out, member.first);
-  out += ':';
-  append_value(out, member.second);
+  put_string(out, member.first);
+  out.put(':');
+  put_value(out, member.second);
 }
 
-void append_object(std::string& out, const JsonValue::Object& object) {
+void put_object(Output& out, const JsonValue::Object& object) {
   const auto by_key = [](const JsonValue::Member& a, const JsonValue::Member& b) {
     return a.first < b.first;
   };
-  out += '{';
+  bool first = true;
+  out.put('{');
   // Parsed canonical text and most records are in order already: no index to build then.
   if (std::is_sorted(object.begin(), object.end(), by_key)) {
     for (const JsonValue::Member& member : object) {
-      append_member(out, member);
+      put_member(out, member, std::exchange(first, false));
     }
   } else {
     std::vector<const JsonValue::Member*> order;
@@ -103,33 +139,34 @@ void append_object(std::string& out, const JsonValue::Object& object) {
     std::sort(order.begin(), order.end(),
               [&](const auto* a, const auto* b) { return by_key(*a, *b); });
     for (const JsonValue::Member* member : order) {
-      append_member(out, *member);
+      put_member(out, *member, std::exchange(first, false));
     }
   }
-  out += '}';
+  out.put('}');
 }
 
-void append_value(std::string& out, const JsonValue& value) {
+void put_value(Output& out, const JsonValue& value) {
   if (const std::string* text = value.as_string()) {
-    append_string(out, *text);
+    put_string(out, *text);
   } else if (const std::int64_t* number = value.as_int()) {
-    append_integer(out, *number);
+    put_integer(out, *number);
   } else if (const JsonValue::Object* object = value.as_object()) {
-    append_object(out, *object);
+    put_object(out, *object);
   } else if (const JsonValue::Array* array = value.as_array()) {
-    append_array(out, *array);
+    put_array(out, *array);
   } else if (const bool* flag = value.as_bool()) {
-    out += *flag ? "true" : "false";
+    out.put(*flag ? std::string_view("true") : std::string_view("false"));
   } else {
-    out += "null";
+    out.put(std::string_view("null"));
   }
 }
 
 }  // namespace
 
 std::string json_write(const JsonValue& value) {
-  std::string out;
-  append_value(out, value);
+  Output output;
+  put_value(output, value);
+  std::string out = output.take();
   // One pass over the whole: an ASCII quote follows each string, so no broken sequence of one
   // string can be mended by what comes after it.
   if (!is_valid_utf8(out)) {

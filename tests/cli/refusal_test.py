@@ -1,6 +1,7 @@
 """aasm run exec: launches that are refused say so once, with the fix, and stand in the ledger."""
 
 import os
+import shutil
 import unittest
 
 import aasm_case
@@ -15,6 +16,42 @@ class NotInitialised(aasm_case.AasmCase):
         self.assertIn("not_initialised", done.stderr)
         self.assertIn("aasm init", done.stderr)
         self.assertFalse(self.home.exists())
+
+
+class LedgerRefused(aasm_case.AasmCase):
+    """The ledger is opened while the launch is planned: its error still comes first and alone."""
+
+    def roll_back(self):
+        files = [self.home / name for name in ("ledger.db", "ledger.db-wal", "ledger.db-shm")]
+        before = {file: file.read_bytes() for file in files[:1]}
+        self.ok("run", "exec", "--policy", self.policy, "--", "/bin/true")
+        for file in files:
+            file.unlink(missing_ok=True)
+        for file, content in before.items():
+            file.write_bytes(content)
+            file.chmod(0o600)
+
+    def test_a_rolled_back_ledger_ends_a_run_before_anything_is_probed_or_written(self):
+        self.roll_back()
+        shutil.rmtree(self.home / "probes")
+        scratch = self.root / "scratch"
+        scratch.mkdir()
+        made = scratch.stat().st_mtime_ns
+        receipt = self.work / "receipt"
+        done = self.sh("echo ran", options=("--receipt", receipt), env={**self.env, "TMPDIR": str(scratch)})
+        self.assertEqual((done.returncode, done.stdout), (122, ""), done.stderr)
+        self.assertIn("rolled back", done.stderr)
+        self.assertEqual(list(self.work.iterdir()), [])
+        # Probing makes a directory of its own there.
+        self.assertEqual(scratch.stat().st_mtime_ns, made)
+        self.assertFalse((self.home / "probes").exists())
+
+    def test_what_is_wrong_with_the_launch_too_is_not_said(self):
+        self.roll_back()
+        done = self.sh("echo ran", options=("--workdir", "/no/such/directory"))
+        self.assertEqual((done.returncode, done.stdout), (122, ""), done.stderr)
+        self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
+        self.assertIn("rolled back", done.stderr)
 
 
 class Refusals(aasm_case.AasmCase):

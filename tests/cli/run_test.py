@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 import aasm_case
@@ -31,6 +32,20 @@ class ExitStatus(aasm_case.AasmCase):
         self.assertEqual(done.returncode, 125)
         self.assertIn(" ending=finished started=true exit=125 status=125 ", line)
         self.assertEqual(line.count("\n"), 1)
+
+    def test_the_times_on_the_status_line_add_up_to_the_run(self):
+        read_end, write_end = os.pipe()
+        begin = time.monotonic_ns()
+        self.run_exec("/bin/sleep", "0.3", options=("--status-fd", write_end), pass_fds=(write_end,))
+        wall_us = (time.monotonic_ns() - begin) // 1000
+        os.close(write_end)
+        with os.fdopen(read_end) as stream:
+            fields = dict(field.split("=", 1) for field in stream.read().split()[1:])
+        times = {key: int(value) for key, value in fields.items() if key.endswith("_us")}
+        self.assertEqual(list(times), ["setup_us", "prepare_us", "commit_before_us", "start_us", "program_us", "commit_after_us"])
+        self.assertTrue(all(value > 0 for value in times.values()), times)
+        self.assertGreater(times["program_us"], 250_000)
+        self.assertLess(sum(times.values()), wall_us)
 
 
 class Reports(aasm_case.AasmCase):

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import signal
 import sqlite3
@@ -174,7 +175,7 @@ class Ledgers(aasm_case.AasmCase):
 
     def test_only_the_process_that_reads_the_target_is_confined_and_a_signal_ends_both(self):
         process, child = self.hold()
-        self.wait_for(lambda: any("/temporary/" in link for link in self.links(child)), "the copy to be open")
+        self.wait_for(lambda: any(re.search("/temporary/[^/]+/.", link) for link in self.links(child)), "the copy to be open")
         status = pathlib.Path(f"/proc/{child}/status").read_text()
         self.assertIn("NoNewPrivs:\t1", status)
         self.assertIn("Seccomp:\t2", status)
@@ -210,7 +211,7 @@ class Ledgers(aasm_case.AasmCase):
 
     def test_a_verifier_that_dies_is_unreadable(self):
         process, child = self.hold("--format", "json")
-        self.wait_for(lambda: any("/temporary/" in link for link in self.links(child)), "the copy to be open")
+        self.wait_for(lambda: any(re.search("/temporary/[^/]+/.", link) for link in self.links(child)), "the copy to be open")
         os.kill(child, signal.SIGSEGV)
         report = json.loads(process.communicate(timeout=20)[0])
         self.assertEqual((process.returncode, report["verdict"]), (4, "UNREADABLE"))
@@ -228,6 +229,45 @@ class Ledgers(aasm_case.AasmCase):
     def test_status_is_the_same_in_text_and_json(self):
         for args in ((), ("--run", self.runs()[0]["run"]), (self.root / "missing",)):
             self.assertEqual(self.aasm("verify", *args).returncode, self.aasm("verify", *args, "--format", "json").returncode)
+
+    def test_a_default_trust_file_that_others_may_change_is_refused(self):
+        for path, mode in ((self.home / "trust", 0o646), (self.home / "trust.keys", 0o664), (self.home, 0o770)):
+            with self.subTest(path=path.name):
+                before = stat.S_IMODE(path.stat().st_mode)
+                path.chmod(mode)
+                done = self.aasm("verify")
+                path.chmod(before)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("can be changed by others", done.stderr)
+                self.assert_verified()
+
+    def test_a_trust_file_given_by_name_is_believed_as_given(self):
+        (self.home / "trust").chmod(0o646)
+        self.assertEqual(self.aasm("verify", "--trust", self.home / "trust").returncode, 0)
+
+    def test_a_ledger_past_the_size_limit_is_unreadable_and_the_limit_can_be_raised(self):
+        done = self.aasm("verify", "--max-size", "64KiB")
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertIn("target_too_large", done.stdout)
+        self.assertEqual(self.aasm("verify", "--max-size", "64MiB").returncode, 0)
+        self.assertEqual(self.aasm("verify", "--max-size", "many").returncode, 2)
+
+    def test_the_report_of_a_live_run_agrees_in_every_member(self):
+        report = self.root / "report.json"
+        for _ in range(2):  # the second refers to the probe of the first
+            done = self.python("import ctypes; ctypes.CDLL(None).unshare(0)",
+                               options=("--report", report, "--format", "json"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = report.read_text()
+            self.assertEqual(self.aasm("verify", "--report", report).returncode, 0, self.aasm("verify", "--report", report).stdout)
+            for old, new in (('"observations":0', '"observations":1'), ('"trace_id":"', '"trace_id":"x'),
+                             ('"actions":1', '"actions":2')):
+                self.assertIn(old, text)
+                changed = self.root / "changed.json"
+                changed.write_text(text.replace(old, new, 1))
+                done = self.aasm("verify", "--report", changed)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertIn("report_differs", done.stdout)
 
     def test_history_says_that_it_is_not_verified(self):
         self.assertIn("not verified", self.ok("runs", "list").stdout)

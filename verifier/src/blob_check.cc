@@ -33,11 +33,15 @@ class Names {
   Result<bool> take(const Bytes& key, std::vector<Sha256>& documents, std::uint64_t& withheld) {
     documents.clear();
     AASM_TRY(skip(&key, withheld));
+    bool named = false;
     while (next_ && *next_ == key) {
-      documents.push_back(document_);
+      named = true;
+      if (document_) {
+        documents.push_back(*document_);
+      }
       AASM_TRY(read_next());
     }
-    return !documents.empty();
+    return named;
   }
   Result<void> take_rest(std::uint64_t& withheld) { return skip(nullptr, withheld); }
 
@@ -50,7 +54,10 @@ class Names {
       const schema::ByteView key = AASM_TRY(rows_.column_blob(0));
       next_ = Bytes(key.begin(), key.end());
       const schema::ByteView document = AASM_TRY(rows_.column_blob(1));
-      document_ = AASM_TRY(Sha256::from_span(document));
+      document_.reset();
+      if (!document.empty()) {
+        document_ = AASM_TRY(Sha256::from_span(document));
+      }
     }
     return {};
   }
@@ -67,7 +74,7 @@ class Names {
 
   sqlite::Statement rows_;
   std::optional<Bytes> next_;
-  Sha256 document_;
+  std::optional<Sha256> document_;
 };
 
 struct BlobRow {
@@ -123,7 +130,7 @@ void judge_row(const BlobRow& blob, bool named, const std::vector<Sha256>& docum
     return;
   }
   for (const Sha256& document : documents) {
-    if (document != Sha256{} && document != blob.document) {
+    if (document != blob.document) {
       findings.add(
           FindingCode::kPolicyDocumentDiffers, -1,
           {.expected = document.hex(), .actual = blob.document.hex(), .detail = "blob " + key});

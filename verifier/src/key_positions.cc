@@ -72,6 +72,7 @@ void KeyPositions::begin(const ledger_format::Envelope& envelope,
   judge_pin(created);
   judge_certificate(created.host, KeyPurpose::kHost, created.root);
   judge_certificate(created.log, KeyPurpose::kLog, created.root);
+  judge_revocation(*trust_outcome_.root, 0);  // the root's signatures are the certificates, here
   host_ = created.host.key;
   const schema::Result<VerifierKey> log =
       VerifierKey::make(origin(), ledger_format::NoteKeyType::kEd25519, created.log.key);

@@ -1,6 +1,7 @@
 #include "ledger_check.h"
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "blob_check.h"
@@ -34,9 +35,8 @@ void judge_quorum(const VerifyRequest& request, Outcome& outcome) {
   }
 }
 
-Result<void> check_all(const VerifyRequest& request, sqlite::Connection& connection,
-                       const ScratchDir& scratch, Outcome& outcome) {
-  Spill spill = AASM_TRY_CONTEXT(Spill::make(scratch), "the scratch database");
+Result<void> check_all(const VerifyRequest& request, sqlite::Connection& connection, Spill& spill,
+                       Outcome& outcome) {
   KeyPositions keys(request.trust, request.explicit_trust, outcome.findings);
   CheckpointCheck checkpoints =
       AASM_TRY(CheckpointCheck::open(connection, request.trust.policy, outcome.findings));
@@ -58,15 +58,59 @@ Result<void> check_all(const VerifyRequest& request, sqlite::Connection& connect
   return check_anchors(connection, outcome);
 }
 
+struct Opened {
+  sqlite::Connection ledger;
+  Spill spill;
+};
+
+// The names stand only here, while SQLite opens by them.
+std::optional<Opened> open_by_name(const Snapshot& snapshot, ScratchDir& scratch,
+                                   FindingLog& findings) {
+  std::string path;
+  for (std::size_t i = 0; i < snapshot.copies.size(); ++i) {
+    Step<std::string> named =
+        scratch.give_name(snapshot.copies[i], "ledger.db" + snapshot.suffixes[i]);
+    if (named.fault() != nullptr) {
+      add_fault(findings, *named.fault());
+      return std::nullopt;
+    }
+    path = i == 0 ? *named.value() : path;
+  }
+  Step<std::string> spill_path = scratch.path_for("spill.db");
+  if (spill_path.fault() != nullptr) {
+    add_fault(findings, *spill_path.fault());
+    return std::nullopt;
+  }
+  Result<sqlite::Connection> connection = open_hostile(path);
+  if (!connection) {
+    add_database_error(findings, connection.error());
+    return std::nullopt;
+  }
+  Result<Spill> spill = Spill::make(*spill_path.value());
+  if (!spill) {
+    findings.add(FindingCode::kScratchUnusable, -1, {.detail = spill.error().message()});
+    return std::nullopt;
+  }
+  return Opened{std::move(connection).value(), std::move(spill).value()};
+}
+
+std::optional<Opened> open_nameless(const Snapshot& snapshot, ScratchDir& scratch,
+                                    FindingLog& findings) {
+  const EndingSignalsBlocked blocked;
+  std::optional<Opened> opened = open_by_name(snapshot, scratch, findings);
+  scratch.forget_names();
+  return opened;
+}
+
 }  // namespace
 
-void check_ledger(const VerifyRequest& request, const std::string& path, const ScratchDir& scratch,
+void check_ledger(const VerifyRequest& request, const Snapshot& snapshot, ScratchDir& scratch,
                   Outcome& outcome) {
-  std::optional<sqlite::Connection> connection = open_hostile(path, outcome.findings);
-  if (!connection) {
+  std::optional<Opened> opened = open_nameless(snapshot, scratch, outcome.findings);
+  if (!opened || !prepare_hostile(opened->ledger, outcome.findings)) {
     return;
   }
-  const Result<void> done = check_all(request, *connection, scratch, outcome);
+  const Result<void> done = check_all(request, opened->ledger, opened->spill, outcome);
   if (!done) {
     add_database_error(outcome.findings, done.error());
   }

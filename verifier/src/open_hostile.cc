@@ -14,17 +14,6 @@ using schema::Result;
 
 constexpr int kMaxIntegrityFindings = 20;
 
-// The copy is opened for writing, because a WAL or a hot journal must be replayed into it; it is
-// our own, and keep_wal_on_close() spares folding the WAL in the end.
-Result<sqlite::Connection> open_copy(const std::string& path) {
-  sqlite::Connection connection =
-      AASM_TRY(sqlite::Connection::open(path, sqlite::OpenMode::kReadWrite));
-  AASM_TRY(sqlite::harden(connection, sqlite::ReadLimits{}));
-  AASM_TRY(connection.keep_wal_on_close());
-  AASM_TRY(connection.execute("PRAGMA cache_size=-4096"));
-  return connection;
-}
-
 // True when the tables can be read as those of a ledger.
 Result<bool> schema_holds(sqlite::Connection& connection, FindingLog& findings) {
   const sqlite::SchemaFinding found = AASM_TRY(sqlite::check_ledger_schema(connection));
@@ -72,21 +61,25 @@ void add_database_error(FindingLog& findings, const schema::Error& error) {
   findings.add(code, -1, {.detail = error.message()});
 }
 
-std::optional<sqlite::Connection> open_hostile(const std::string& path, FindingLog& findings) {
-  Result<sqlite::Connection> connection = open_copy(path);
-  if (!connection) {
-    add_database_error(findings, connection.error());
-    return std::nullopt;
-  }
-  Result<bool> ready = prepare(*connection, findings);
+// The copy is opened for writing, because a WAL or a hot journal must be replayed into it; it is
+// our own, and keep_wal_on_close() spares folding the WAL in the end.
+Result<sqlite::Connection> open_hostile(const std::string& path) {
+  sqlite::Connection connection =
+      AASM_TRY(sqlite::Connection::open(path, sqlite::OpenMode::kReadWrite));
+  AASM_TRY(sqlite::harden(connection, sqlite::ReadLimits{}));
+  AASM_TRY(connection.keep_wal_on_close());
+  AASM_TRY(connection.execute("PRAGMA cache_size=-4096"));
+  AASM_TRY(connection.query_int("PRAGMA schema_version"));
+  return connection;
+}
+
+bool prepare_hostile(sqlite::Connection& connection, FindingLog& findings) {
+  const Result<bool> ready = prepare(connection, findings);
   if (!ready) {
     add_database_error(findings, ready.error());
-    return std::nullopt;
+    return false;
   }
-  if (!*ready) {
-    return std::nullopt;
-  }
-  return std::move(connection).value();
+  return *ready;
 }
 
 }  // namespace aasm::verifier

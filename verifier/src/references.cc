@@ -19,8 +19,13 @@ References::References(const VerifyRequest& request, FindingLog& findings, Cover
     : request_(request), findings_(findings), coverage_(coverage) {}
 
 void References::begin(const KeyPositions& keys) {
-  if (request_.head_note) {
-    add(keys, kHeads, *request_.head_note);
+  own_head_known_ = std::any_of(request_.head_notes.begin(), request_.head_notes.end(),
+                                [&](const std::string& note) {
+                                  const auto parsed = ledger_format::parse_signed_checkpoint(note);
+                                  return parsed && parsed->checkpoint.origin == keys.origin();
+                                });
+  for (const std::string& note : request_.head_notes) {
+    add(keys, kHeads, note);
   }
   if (request_.expect_head) {
     add(keys, kExpectHead, *request_.expect_head);
@@ -37,8 +42,9 @@ bool References::accept_origin(const KeyPositions& keys, const Reference& refere
   if (reference.checkpoint.origin == keys.origin()) {
     return true;
   }
-  // The head file of another ledger of this host says nothing about a file from elsewhere.
-  if (reference.source == kHeads && !request_.own_ledger) {
+  // The head file of another ledger of this host says nothing about a file from elsewhere, nor
+  // about this host's present ledger when an earlier one is still pinned.
+  if (reference.source == kHeads && (!request_.own_ledger || own_head_known_)) {
     return false;
   }
   if (keys.origin().empty()) {

@@ -43,6 +43,7 @@ class References {
   Coverage& coverage_;
   std::vector<Reference> waiting_;  // by size, ascending
   std::size_t next_ = 0;
+  bool own_head_known_ = false;
 };
 
 }  // namespace aasm::verifier

@@ -294,7 +294,7 @@ void RunCheck::feed_claims(const RecordView& record) {
 
 Result<void> RunCheck::feed(RecordView& record) {
   if (const auto* policy = body_as<schema::PolicyResolved>(record); policy && policy->blob) {
-    AASM_TRY(spill_.name_blob(*policy->blob, policy->document.value_or(schema::Sha256{})));
+    AASM_TRY(spill_.name_blob(*policy->blob, policy->document));
   }
   if (!record.run) {
     return {};

@@ -4,10 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "aasm/crypto/hash.h"
 #include "aasm/ledger_format/pae.h"
 #include "aasm/schema/enum_names.h"
 #include "aasm/schema/json_parse.h"
 #include "aasm/schema/json_write.h"
+#include "aasm/schema/plan_text.h"
 
 #include "record_rows.h"
 
@@ -56,6 +58,15 @@ std::vector<std::string> claim_lines(const claims::RunClaims& claims) {
     lines.push_back(pad("not stated", 18) + not_stated);
   }
   return lines;
+}
+
+// Texts of a record are valid UTF-8, so the canonical text exists.
+void recompute_plan_digest(claims::RunFacts& facts) {
+  if (facts.opened() && facts.policy() && facts.plan()) {
+    const std::string text = schema::plan_canonical_text(
+        schema::plan_subject(facts.opened()->body, facts.policy()->body), facts.plan()->body);
+    facts.set_recomputed_plan_digest(crypto::sha256(schema::as_bytes(text)));
+  }
 }
 
 }  // namespace
@@ -183,6 +194,7 @@ void RunClaims::fold(const Run& run) {
   if (!run.facts) {
     return;
   }
+  recompute_plan_digest(*run.facts);
   const claims::RunClaims claims = claims::derive(*run.facts);
   add_findings(run, claims);
   const claims::IsolationReport report = claims::build_report(*run.facts, claims, run.id.text());

@@ -52,25 +52,28 @@ bool names_super_journal(const SourceFile& file) {
 
 class Copier {
  public:
-  Copier(const SourceDir& source, const ScratchDir& scratch)
-      : source_(source), copy_(scratch.file("ledger.db")) {}
+  Copier(const SourceDir& source, ScratchDir& scratch, std::uint64_t max_bytes)
+      : source_(source), scratch_(scratch), max_bytes_(max_bytes) {}
 
   // One attempt: true when the copy is consistent.
   Step<bool> attempt();
-  Snapshot take(int attempts) { return {TargetKind::kLedger, copy_, std::move(files_), attempts}; }
+  Snapshot take(int attempts) {
+    snapshot_.attempts = attempts;
+    return std::move(snapshot_);
+  }
 
  private:
   // Copies `name` + suffix when it is there and not empty.
-  std::optional<Fault> copy(const std::string& suffix, std::uint64_t max_bytes);
+  std::optional<Fault> copy(const std::string& suffix);
 
   const SourceDir& source_;
-  std::string copy_;
-  std::vector<CopiedFile> files_;
+  ScratchDir& scratch_;
+  std::uint64_t max_bytes_;
+  Snapshot snapshot_;
 };
 
-std::optional<Fault> Copier::copy(const std::string& suffix, std::uint64_t max_bytes) {
+std::optional<Fault> Copier::copy(const std::string& suffix) {
   const std::string name = source_.name + suffix;
-  unlink((copy_ + suffix).c_str());  // of an earlier attempt
   Step<std::optional<SourceFile>> file = open_source(source_, name);
   if (file.fault() != nullptr) {
     return *file.fault();
@@ -81,16 +84,27 @@ std::optional<Fault> Copier::copy(const std::string& suffix, std::uint64_t max_b
   if (suffix == "-journal" && names_super_journal(**file.value())) {
     return Fault{FindingCode::kSuperJournal, name};
   }
-  Step<CopiedFile> copied = copy_source(**file.value(), name, copy_ + suffix, max_bytes);
+  std::uint64_t copied_bytes = 0;
+  for (const CopiedFile& earlier : snapshot_.files) {
+    copied_bytes += earlier.size;
+  }
+  Step<ScratchFile> copy = scratch_.create();
+  if (copy.fault() != nullptr) {
+    return *copy.fault();
+  }
+  Step<CopiedFile> copied =
+      copy_source(**file.value(), name, copy.value()->fd, {max_bytes_, copied_bytes});
   if (copied.fault() != nullptr) {
     return *copied.fault();
   }
-  files_.push_back(*copied.value());
+  snapshot_.files.push_back(*copied.value());
+  snapshot_.copies.push_back(std::move(*copy.value()));
+  snapshot_.suffixes.push_back(suffix);
   return std::nullopt;
 }
 
 Step<bool> Copier::attempt() {
-  files_.clear();
+  snapshot_ = Snapshot();
   Step<WalMark> before = read_wal_mark(source_);
   if (before.fault() != nullptr) {
     return *before.fault();
@@ -103,11 +117,8 @@ Step<bool> Copier::attempt() {
     }
   }
   // The database first: see WalMark.
-  for (const auto& [suffix, max_bytes] :
-       {std::pair<const char*, std::uint64_t>{"", kMaxDatabaseBytes},
-        {"-wal", kMaxSidecarBytes},
-        {"-journal", kMaxSidecarBytes}}) {
-    if (std::optional<Fault> fault = copy(suffix, max_bytes)) {
+  for (const char* suffix : {"", "-wal", "-journal"}) {
+    if (std::optional<Fault> fault = copy(suffix)) {
       return *std::move(fault);
     }
   }
@@ -140,8 +151,8 @@ Step<Snapshot> copy_locked(const SourceDir& source, Copier& copier) {
   return Fault{FindingCode::kBusy, std::to_string(kCopyAttempts) + " attempts"};
 }
 
-Step<Snapshot> copy_ledger(const SourceDir& source, const ScratchDir& scratch) {
-  Copier copier(source, scratch);
+Step<Snapshot> copy_ledger(const SourceDir& source, ScratchDir& scratch, std::uint64_t max_bytes) {
+  Copier copier(source, scratch, max_bytes);
   for (int i = 1; i <= kCopyAttempts; ++i) {
     Step<bool> consistent = copier.attempt();
     if (consistent.fault() != nullptr) {
@@ -155,21 +166,28 @@ Step<Snapshot> copy_ledger(const SourceDir& source, const ScratchDir& scratch) {
   return copy_locked(source, copier);
 }
 
-Step<Snapshot> copy_receipt(const SourceDir& source, const SourceFile& file,
-                            const ScratchDir& scratch) {
-  Snapshot snapshot{TargetKind::kReceipt, scratch.file("receipt"), {}, 1};
+Step<Snapshot> copy_receipt(const SourceDir& source, const SourceFile& file, ScratchDir& scratch) {
+  Step<ScratchFile> copy = scratch.create();
+  if (copy.fault() != nullptr) {
+    return *copy.fault();
+  }
   Step<CopiedFile> copied =
-      copy_source(file, source.name, snapshot.path, ledger_format::kReceiptMaxBytes);
+      copy_source(file, source.name, copy.value()->fd, {ledger_format::kReceiptMaxBytes, 0});
   if (copied.fault() != nullptr) {
     return *copied.fault();
   }
+  Snapshot snapshot;
+  snapshot.kind = TargetKind::kReceipt;
   snapshot.files.push_back(*copied.value());
+  snapshot.copies.push_back(std::move(*copy.value()));
+  snapshot.suffixes.emplace_back();
   return snapshot;
 }
 
 }  // namespace
 
-Step<Snapshot> take_snapshot(const std::string& target, const ScratchDir& scratch) {
+Step<Snapshot> take_snapshot(const std::string& target, ScratchDir& scratch,
+                             std::uint64_t max_bytes) {
   Step<SourceDir> source = open_source_dir(target);
   if (source.fault() != nullptr) {
     return *source.fault();
@@ -188,7 +206,7 @@ Step<Snapshot> take_snapshot(const std::string& target, const ScratchDir& scratc
   if (*kind.value() == TargetKind::kReceipt) {
     return copy_receipt(*source.value(), **file.value(), scratch);
   }
-  return copy_ledger(*source.value(), scratch);
+  return copy_ledger(*source.value(), scratch, max_bytes);
 }
 
 }  // namespace aasm::verifier

@@ -23,18 +23,21 @@ struct CopiedFile {
 
 struct Snapshot {
   TargetKind kind = TargetKind::kLedger;
-  std::string path;  // of the copy
   std::vector<CopiedFile> files;
+  std::vector<ScratchFile> copies;    // one for each of `files`
+  std::vector<std::string> suffixes;  // "", "-wal" or "-journal", one for each
   int attempts = 1;
 };
 
 // How often a copy is tried while the WAL is being restarted, before the -shm lock is taken.
 inline constexpr int kCopyAttempts = 20;
-inline constexpr std::uint64_t kMaxDatabaseBytes = std::uint64_t{64} << 30U;
-inline constexpr std::uint64_t kMaxSidecarBytes = std::uint64_t{4} << 30U;
+// How large the files may be together, by their sizes and by what they take on disk.
+inline constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{4} << 30U;
 
-// Copies `target` (and -wal and -journal of a ledger) into `scratch`. Every component but the last
-// may be a link; the last, and the files beside it, must be regular files.
-Step<Snapshot> take_snapshot(const std::string& target, const ScratchDir& scratch);
+// Copies `target` (and -wal and -journal of a ledger) into files of `scratch`, up to `max_bytes` in
+// all; holes stay holes. Every component but the last may be a link; the last, and the files beside
+// it, must be regular files.
+Step<Snapshot> take_snapshot(const std::string& target, ScratchDir& scratch,
+                             std::uint64_t max_bytes);
 
 }  // namespace aasm::verifier

@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace aasm::verifier {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;
+constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;
+constexpr std::uint64_t kStatBlockBytes = 512;  // unit of st_blocks (stat(2))
 
 Fault system_fault(FindingCode code, const std::string& what, int os_errno) {
   return {code, what + ": " + std::strerror(os_errno)};
@@ -42,9 +45,9 @@ std::string what_is(mode_t mode) {
   return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-bool write_all(int fd, const std::uint8_t* data, std::size_t size) {
+bool write_all(int fd, const std::uint8_t* data, std::size_t size, std::uint64_t offset) {
   while (size > 0) {
-    const ssize_t done = write(fd, data, size);
+    const ssize_t done = pwrite(fd, data, size, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) {
       continue;
     }
@@ -52,7 +55,21 @@ bool write_all(int fd, const std::uint8_t* data, std::size_t size) {
       return false;
     }
     data += done;
+    offset += static_cast<std::uint64_t>(done);
     size -= static_cast<std::size_t>(done);
+  }
+  return true;
+}
+
+// Leaves out blocks of zeros: a new file reads as zeros where nothing was written.
+bool write_data(int fd, const std::uint8_t* data, std::size_t size, std::uint64_t offset) {
+  for (std::size_t at = 0; at < size; at += kBlockBytes) {
+    const std::size_t length = std::min(kBlockBytes, size - at);
+    const bool zeros =
+        std::all_of(data + at, data + at + length, [](std::uint8_t byte) { return byte == 0; });
+    if (!zeros && !write_all(fd, data + at, length, offset + at)) {
+      return false;
+    }
   }
   return true;
 }
@@ -64,6 +81,24 @@ bool fits(int fd, std::uint64_t size) {
     return true;
   }
   return size <= std::uint64_t{space.f_bavail} * std::uint64_t{space.f_frsize};
+}
+
+std::optional<Fault> too_large(const SourceFile& file, const std::string& name, const Fd& out,
+                               const CopyLimit& limit) {
+  const auto size = static_cast<std::uint64_t>(file.status.st_size);
+  const std::uint64_t on_disk = static_cast<std::uint64_t>(file.status.st_blocks) * kStatBlockBytes;
+  const std::uint64_t left = limit.max_bytes - limit.copied_bytes;
+  const std::string sizes =
+      name + " has " + std::to_string(size) + " bytes, " + std::to_string(on_disk) + " on disk";
+  if (size > left || on_disk > left) {
+    return Fault{FindingCode::kTargetTooLarge, sizes + "; the limit for all files together is " +
+                                                   std::to_string(limit.max_bytes) +
+                                                   " (--max-size raises it)"};
+  }
+  if (!fits(out.get(), std::min(size, on_disk))) {
+    return Fault{FindingCode::kTargetTooLarge, sizes + ", and there is no room for the copy"};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -116,15 +151,10 @@ Step<std::optional<SourceFile>> open_source(const SourceDir& source, const std::
   return Found(std::move(file));
 }
 
-Step<CopiedFile> copy_source(const SourceFile& file, const std::string& name, const std::string& to,
-                             std::uint64_t max_bytes) {
-  const Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!out.valid()) {
-    return system_fault(FindingCode::kScratchUnusable, "making the copy", errno);
-  }
-  const auto claimed = static_cast<std::uint64_t>(file.status.st_size);
-  if (claimed > max_bytes || !fits(out.get(), claimed)) {
-    return Fault{FindingCode::kTargetTooLarge, name + " has " + std::to_string(claimed) + " bytes"};
+Step<CopiedFile> copy_source(const SourceFile& file, const std::string& name, const Fd& out,
+                             const CopyLimit& limit) {
+  if (std::optional<Fault> fault = too_large(file, name, out, limit)) {
+    return *std::move(fault);
   }
   CopiedFile copied{name, 0, {}};
   crypto::Sha256Hasher hasher;
@@ -139,19 +169,23 @@ Step<CopiedFile> copy_source(const SourceFile& file, const std::string& name, co
       return system_fault(FindingCode::kTargetUnreadable, "reading " + name, errno);
     }
     if (got == 0) {
-      copied.digest = hasher.finish();
-      return copied;
+      break;
     }
     const auto size = static_cast<std::size_t>(got);
-    copied.size += size;
-    if (copied.size > max_bytes) {
+    if (copied.size + size > limit.max_bytes - limit.copied_bytes) {
       return Fault{FindingCode::kTargetTooLarge, name + " grew past the limit while it was read"};
     }
     hasher.update(schema::ByteView(chunk.data(), size));
-    if (!write_all(out.get(), chunk.data(), size)) {
+    if (!write_data(out.get(), chunk.data(), size, copied.size)) {
       return system_fault(FindingCode::kScratchUnusable, "writing the copy", errno);
     }
+    copied.size += size;
   }
+  if (ftruncate(out.get(), static_cast<off_t>(copied.size)) != 0) {  // a hole at the end
+    return system_fault(FindingCode::kScratchUnusable, "writing the copy", errno);
+  }
+  copied.digest = hasher.finish();
+  return copied;
 }
 
 }  // namespace aasm::verifier

@@ -28,8 +28,15 @@ struct SourceFile {
 // blocks and no device notices), nothing is written. An absent file is nullopt.
 Step<std::optional<SourceFile>> open_source(const SourceDir& source, const std::string& name);
 
-// Copies `file` to a new file `to` (mode 0600), hashing what it copies, up to `max_bytes`.
-Step<CopiedFile> copy_source(const SourceFile& file, const std::string& name, const std::string& to,
-                             std::uint64_t max_bytes);
+// How much may be copied in all, and what was already.
+struct CopyLimit {
+  std::uint64_t max_bytes = 0;
+  std::uint64_t copied_bytes = 0;
+};
+
+// Copies `file` to the empty file `out`, hashing what it copies. Zeros are not written, so a sparse
+// file takes no more room than it did.
+Step<CopiedFile> copy_source(const SourceFile& file, const std::string& name, const Fd& out,
+                             const CopyLimit& limit);
 
 }  // namespace aasm::verifier

@@ -8,9 +8,9 @@ using schema::Result;
 
 // The file is scratch: nothing in it is worth a journal or a sync, and BEGIN without COMMIT keeps
 // one transaction open for the whole life of the object.
-Result<Spill> Spill::make(const ScratchDir& scratch) {
+Result<Spill> Spill::make(const std::string& path) {
   sqlite::Connection connection =
-      AASM_TRY(sqlite::Connection::open(scratch.file("spill.db"), sqlite::OpenMode::kCreateNew));
+      AASM_TRY(sqlite::Connection::open(path, sqlite::OpenMode::kCreateNew));
   AASM_TRY(
       connection.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
                          "PRAGMA cache_size=-2048; BEGIN;"
@@ -45,9 +45,10 @@ Result<bool> Spill::has_ended(std::string_view run) {
   return found;
 }
 
-Result<void> Spill::name_blob(const schema::Sha256& blob, const schema::Sha256& document) {
+Result<void> Spill::name_blob(const schema::Sha256& blob,
+                              const std::optional<schema::Sha256>& document) {
   AASM_TRY(insert_blob_.bind_blob(1, blob.view()));
-  AASM_TRY(insert_blob_.bind_blob(2, document.view()));
+  AASM_TRY(insert_blob_.bind_blob(2, document ? document->view() : schema::ByteView()));
   return insert_blob_.run();
 }
 

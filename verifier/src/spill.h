@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,23 +9,22 @@
 #include "aasm/schema/result.h"
 #include "aasm/sqlite/connection.h"
 
-#include "scratch_dir.h"
-
 namespace aasm::verifier {
 
-// What must be remembered of every run and blob, kept in a database of our own in the private
-// directory so that memory does not grow with the ledger: which runs ended, which blobs were named.
-// One thread at a time.
+// What must be remembered of every run and blob, kept in a database of our own so that memory does
+// not grow with the ledger: which runs ended, which blobs were named. One thread at a time.
 class Spill {
  public:
-  static schema::Result<Spill> make(const ScratchDir& scratch);
+  // At `path`, which may be removed afterwards.
+  static schema::Result<Spill> make(const std::string& path);
 
   schema::Result<void> end_run(std::string_view run);
   schema::Result<bool> has_ended(std::string_view run);
 
-  // `document` is the digest that the naming record states of the data; zeros for none.
-  schema::Result<void> name_blob(const schema::Sha256& blob, const schema::Sha256& document);
-  // Rows (blob, document) in ascending order of blob.
+  // `document` is the digest that the naming record states of the data, if it states one.
+  schema::Result<void> name_blob(const schema::Sha256& blob,
+                                 const std::optional<schema::Sha256>& document);
+  // Rows (blob, document) in ascending order of blob; the document is empty where none is stated.
   schema::Result<sqlite::Statement> named_blobs();
 
  private:

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <string>
@@ -21,12 +20,12 @@ namespace aasm::verifier {
 namespace {
 
 // The copy of a receipt, which take_snapshot() has bounded.
-std::string read_copy(const std::string& path) {
+std::string read_copy(const Fd& copy) {
   std::string bytes;
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   std::string chunk(std::size_t{64} << 10U, '\0');
   ssize_t got = 0;
-  while ((got = read(fd.get(), chunk.data(), chunk.size())) > 0) {
+  while ((got = pread(copy.get(), chunk.data(), chunk.size(), static_cast<off_t>(bytes.size()))) >
+         0) {
     bytes.append(chunk, 0, static_cast<std::size_t>(got));
   }
   return bytes;
@@ -38,7 +37,9 @@ void check_target(const VerifyRequest& request, Outcome& outcome) {
     add_fault(outcome.findings, *scratch.fault());
     return;
   }
-  Step<Snapshot> taken = take_snapshot(request.target, *scratch.value());
+  Step<Snapshot> taken =
+      take_snapshot(request.target, *scratch.value(),
+                    request.max_bytes == 0 ? kDefaultMaxBytes : request.max_bytes);
   if (taken.fault() != nullptr) {
     add_fault(outcome.findings, *taken.fault());
     return;
@@ -49,11 +50,11 @@ void check_target(const VerifyRequest& request, Outcome& outcome) {
   switch (snapshot.kind) {
     case TargetKind::kLedger:
       outcome.target_kind = "ledger";
-      check_ledger(request, snapshot.path, *scratch.value(), outcome);
+      check_ledger(request, snapshot, *scratch.value(), outcome);
       return;
     case TargetKind::kReceipt:
       outcome.target_kind = "receipt";
-      check_receipt(request, read_copy(snapshot.path), outcome);
+      check_receipt(request, read_copy(snapshot.copies.front().fd), outcome);
       return;
   }
 }

@@ -58,11 +58,16 @@ std::vector<std::string> limitations_of(Domain domain) {
       };
     case Domain::kCredential:
       return {
-          "environ, mem and maps of processes outside are refused; cmdline, stat and status are "
-          "readable where policy grants /proc",
+          "environ, mem and maps of processes outside are refused; cmdline, stat, status and the "
+          "numbers of open descriptors are readable where policy grants /proc",
           "a credential in a file or behind a socket is not covered by this domain",
       };
     case Domain::kSyscall:
+      return {
+          "calls that change the scheduling of another process of the same user (setpriority, "
+          "sched_set*, ioprio_set) are not judged: where it has no capabilities, the workload can "
+          "slow the supervisor down",
+      };
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
     case Domain::kProcessCreation:

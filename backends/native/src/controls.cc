@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "bpf.h"
 #include "landlock_uapi.h"
 #include "parts.h"
 #include "syscall_groups.h"
@@ -173,7 +172,7 @@ void add_seccomp_controls(const PreparedFacts& facts, std::vector<Control>& cont
   }
   controls.push_back(seccomp_protection_control(facts));
   Control& first = controls[controls.size() - (facts.filter.stated ? 2 : 1)];
-  first.seccomp = seccomp_detail(facts.filter, facts.program);
+  first.seccomp = facts.seccomp;
 }
 
 // A control whose list of grants is too long becomes several that differ in nothing else.

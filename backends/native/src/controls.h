@@ -1,7 +1,5 @@
 #pragma once
 
-#include <linux/filter.h>
-
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +20,7 @@ struct PreparedFacts {
   const planner::LaunchRequest& request;
   const Ruleset& ruleset;
   const FilterSpec& filter;
-  std::span<const sock_filter> program;
+  const schema::SeccompDetail& seccomp;     // seccomp_detail() of the filter
   std::span<const wire::StepReport> steps;  // as the helper reported them
   std::optional<CapabilityCut> cut;         // nullopt: there was nothing to cut
 };

@@ -11,6 +11,7 @@
 #include "aasm/process/pidfd.h"
 #include "aasm/process/proc_status.h"
 
+#include "bpf.h"
 #include "controls.h"
 #include "running.h"
 
@@ -42,6 +43,8 @@ Result<std::unique_ptr<planner::PreparedExecution>> NativePrepared::create(
       AASM_TRY(HelperClient::spawn(launch_helper_spec(material, program.borrow()), kStartPatience));
   std::unique_ptr<NativePrepared> prepared(
       new NativePrepared(std::move(material), std::move(helper)));
+  // Here and not where the report is written: the helper is at work meanwhile.
+  prepared->seccomp_ = seccomp_detail(prepared->material_.filter, prepared->material_.program);
   Result<std::optional<process::Fd>> listener =
       prepared->helper_->wait_filter_installed(kStepPatience);
   if (!listener) {
@@ -131,7 +134,7 @@ void NativePrepared::write_report() {
           : "";
   report_.control =
       control_records(list_controls({material_.request, material_.ruleset, material_.filter,
-                                     material_.program, results.steps, material_.cut}),
+                                     seccomp_, results.steps, material_.cut}),
                       material_.images, material_.target.bound, failed_step);
   if (proved_) {
     report_.proved = proved_records(std::move(*proved_));

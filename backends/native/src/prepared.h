@@ -41,6 +41,7 @@ class NativePrepared final : public planner::PreparedExecution {
   planner::LaunchFailure exec_failure(const schema::Error& error) const;
 
   LaunchMaterial material_;
+  schema::SeccompDetail seccomp_;
   std::unique_ptr<Channel> channel_;  // outlives the helper: its tree is killed while answered
   std::optional<HelperClient> helper_;
   process::Fd report_pipe_;  // a second read end; the channel has the first

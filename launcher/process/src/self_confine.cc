@@ -20,7 +20,8 @@ using schema::Result;
 // Everything that takes place among regular files and directories of its own.
 constexpr std::uint64_t kScratchRights =
     landlock::kReadFile | landlock::kReadDir | landlock::kWriteFile | landlock::kTruncate |
-    landlock::kMakeReg | landlock::kMakeDir | landlock::kRemoveFile | landlock::kRemoveDir;
+    landlock::kMakeReg | landlock::kMakeDir | landlock::kRemoveFile | landlock::kRemoveDir |
+    landlock::kRefer;
 
 Result<void> add_rules(int ruleset, const std::vector<BorrowedFd>& files, std::uint64_t rights) {
   for (const BorrowedFd file : files) {
@@ -60,6 +61,11 @@ void install_landlock(const SelfConfinement& request, ConfinementReport& report)
     return;
   }
   const int abi = static_cast<int>(std::min<long>(version, std::min(request.newest_abi, 7)));
+  if (abi < 2) {
+    // It refuses every link and move between directories, those of the scratch directory too.
+    report.landlock_reason = "abi 1 of this kernel leaves too little";
+    return;
+  }
   const Result<void> done = restrict_files(request, abi);
   if (!done) {
     report.landlock_reason = done.error().message();

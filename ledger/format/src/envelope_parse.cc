@@ -219,8 +219,18 @@ Finding read_statement(const JsonValue& value, Statement& out) {
   if (body.as_object() == nullptr) {
     return fault(EnvelopeFault::kNotAnObject, "body is no object");
   }
-  out.body = body;
   return std::nullopt;
+}
+
+// The body of a statement that read_statement() took.
+JsonValue take_body(JsonValue& statement) {
+  const auto member = [](JsonValue& object, std::string_view name) -> JsonValue& {
+    JsonValue::Object& members = *object.as_object();
+    return std::find_if(members.begin(), members.end(),
+                        [name](const auto& one) { return one.first == name; })
+        ->second;
+  };
+  return std::move(member(member(statement, "predicate"), "body"));
 }
 
 }  // namespace
@@ -230,7 +240,7 @@ std::variant<Statement, PayloadFault> parse_payload(std::string_view payload) {
     return fault(EnvelopeFault::kTooLarge,
                  "more than " + std::to_string(schema::kPayloadMaxBytes) + " bytes");
   }
-  const schema::Result<JsonValue> value = schema::json_parse(payload);
+  schema::Result<JsonValue> value = schema::json_parse(payload);
   if (!value) {
     return fault(EnvelopeFault::kMalformedJson, value.error().message());
   }
@@ -242,6 +252,7 @@ std::variant<Statement, PayloadFault> parse_payload(std::string_view payload) {
   if (!statement.canonical && parse_record_kind(statement.envelope.kind)) {
     return fault(EnvelopeFault::kNoncanonical, "not in RFC 8785 form");
   }
+  statement.body = take_body(*value);  // last: what stands in `value` was compared above
   return statement;
 }
 

@@ -41,13 +41,68 @@ TEST(CompareTest, AReportAgreesWithItself) {
   EXPECT_TRUE(differences->empty());
 }
 
-TEST(CompareTest, TextBesideTheClaimsMayDiffer) {
+// The whole report is derived, so nothing in it may say something else.
+TEST(CompareTest, EveryMemberIsComparedAndTheFirstPlaceNamed) {
+  const JsonValue recomputed = sample_json();
+  for (const JsonValue::Member& one : *recomputed.as_object()) {
+    if (one.first == "schema" || one.first == "domains") {
+      continue;
+    }
+    SCOPED_TRACE(one.first);
+    JsonValue given = recomputed;
+    member(given, one.first) = JsonValue("something else");
+    const auto differences = compare_claims(given, recomputed);
+    ASSERT_TRUE(differences.has_value());
+    ASSERT_EQ(differences->size(), 1U);
+    EXPECT_EQ(differences->at(0).rfind(one.first + ": ", 0), 0U) << differences->at(0);
+  }
+  for (const JsonValue::Member& one : *row(const_cast<JsonValue&>(recomputed), 4).as_object()) {
+    if (one.first == "domain") {
+      continue;
+    }
+    SCOPED_TRACE(one.first);
+    JsonValue given = recomputed;
+    member(row(given, 4), one.first) = JsonValue("something else");
+    const auto differences = compare_claims(given, recomputed);
+    ASSERT_TRUE(differences.has_value());
+    ASSERT_EQ(differences->size(), 1U);
+    EXPECT_EQ(differences->at(0).rfind("syscall." + one.first + ": ", 0), 0U);
+  }
+}
+
+TEST(CompareTest, AChangeDeepInAListIsNamedByItsPath) {
   JsonValue given = sample_json();
-  member(given, "posture_detail") = JsonValue("other words");
-  member(row(given, 0), "state_detail") = JsonValue("other words");
+  member(member(row(given, 4), "decisions").as_array()->at(0), "actions") =
+      JsonValue(std::int64_t{9});
+  member(member(given, "plan"), "digest") = JsonValue("00");
   const auto differences = compare_claims(given, sample_json());
   ASSERT_TRUE(differences.has_value());
-  EXPECT_TRUE(differences->empty());
+  ASSERT_EQ(differences->size(), 2U);
+  EXPECT_EQ(differences->at(0).rfind("plan.digest: the report says 00", 0), 0U);
+  EXPECT_EQ(differences->at(1).rfind("syscall.decisions[0].actions: the report says 9", 0), 0U);
+}
+
+TEST(CompareTest, WhatIsAddedOrLeftOutIsADifference) {
+  JsonValue given = sample_json();
+  given.as_object()->emplace_back("also", JsonValue("true"));
+  row(given, 0).as_object()->emplace_back("also", JsonValue("true"));
+  member(given, "run").as_object()->emplace_back("also", JsonValue("true"));
+  std::erase_if(*row(given, 1).as_object(), [](const auto& one) { return one.first == "state"; });
+  const auto differences = compare_claims(given, sample_json());
+  ASSERT_TRUE(differences.has_value());
+  EXPECT_EQ(differences->size(), 4U);
+}
+
+TEST(CompareTest, ALiveReportDoesNotKnowWhereContradictionsStand) {
+  Records run = sample_run();
+  body_of<schema::RunClosed>(run).channel.actions += 1;
+  const JsonValue recomputed = render_json(report_of(run));
+  JsonValue given = recomputed;
+  JsonValue& first = member(given, "contradictions").as_array()->at(0);
+  member(first, "seq") = JsonValue(std::int64_t{7});
+  EXPECT_TRUE(compare_claims(given, recomputed).value().empty());
+  member(first, "count") = JsonValue(std::int64_t{7});
+  EXPECT_EQ(compare_claims(given, recomputed).value().size(), 1U);
 }
 
 TEST(CompareTest, EachChangedClaimMemberIsOneDifference) {

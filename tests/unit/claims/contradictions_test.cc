@@ -48,6 +48,18 @@ void put_after_start(Records& run) {
   renumber(run);
 }
 
+// What `--isolation none` records: the class, no backend, no boundary for any requirement.
+void make_unconfined(Records& run) {
+  body_of<schema::RunOpened>(run).isolation = schema::IsolationClass::kNone;
+  schema::PlanResolved& plan = body_of<schema::PlanResolved>(run);
+  plan.requested = schema::IsolationClass::kNone;
+  plan.backend.reset();
+  for (schema::RequirementOutcome& outcome : plan.outcomes) {
+    outcome.kind = schema::OutcomeKind::kNoBoundary;
+    outcome.reason.reset();
+  }
+}
+
 std::vector<Row> plan_rows() {
   return {
       {"a required requirement is unmet", Code::kStartedDespiteUnmetRequirement,
@@ -94,11 +106,8 @@ std::vector<Row> plan_rows() {
 
 std::vector<Row> setup_rows() {
   return {
-      {"a further control is recorded after the start", Code::kControlAfterStart,
-       [](Records& run) {
-         run.insert(run.begin() + 7, step_of<schema::ControlPrepared>(run));
-         renumber(run);
-       }},
+      {"the controls are recorded after the start", Code::kControlAfterStart,
+       [](Records& run) { put_after_start<schema::ControlPrepared>(run); }},
       {"policy is recorded after the start", Code::kSetupAfterStart,
        [](Records& run) { put_after_start<schema::PolicyResolved>(run); }},
       {"canaries are recorded after the start", Code::kSetupAfterStart,
@@ -273,7 +282,8 @@ TEST(ContradictionsTest, APlanWithoutABackendNeedsNoControls) {
   remove_kind<schema::ControlPrepared>(run);
   EXPECT_EQ(codes(facts_of(run)), std::vector<Code>{Code::kSetupRecordMissing});
   remove_kind<schema::BoundaryProved>(run);
-  body_of<schema::PlanResolved>(run).backend.reset();
+  make_unconfined(run);
+  set_events(run, {});
   EXPECT_EQ(codes(facts_of(run)), std::vector<Code>{});
 }
 
@@ -315,6 +325,10 @@ TEST(ContradictionsTest, AnObjectThatCannotBeComparedIsAnOpenQuestion) {
   ASSERT_EQ(network.domain, Domain::kNetworkEgress);
   network.kind = schema::OutcomeKind::kEnforced;
   network.reason.reset();
+  auto& controls = body_of<schema::ControlPrepared>(run).controls;
+  controls.push_back(controls.at(0));
+  controls.back().id = "proxy";
+  controls.back().domain = Domain::kNetworkEgress;
   schema::Event event = allowed_prctl();
   event.domain = Domain::kNetworkEgress;
   event.operation = "connect";

@@ -206,6 +206,10 @@ Seen look(const Records& run, Domain domain) {
 
 }  // namespace
 
+bool oracle_counts(const Records& run, const Step& step, const Event& event, Domain domain) {
+  return rule_two(run, step, event, domain);
+}
+
 OracleAnswer oracle(const Records& run, Domain domain) {
   const auto* opened = body<RunOpened>(run);
   const auto* policy = body<PolicyResolved>(run);

@@ -16,4 +16,8 @@ struct OracleAnswer {
 };
 OracleAnswer oracle(const Records& run, schema::Domain domain);
 
+// Rule 2 for one event of the record `step` of `run`.
+bool oracle_counts(const Records& run, const Step& step, const schema::Event& event,
+                   schema::Domain domain);
+
 }  // namespace aasm::claims::test

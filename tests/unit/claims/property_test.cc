@@ -43,7 +43,7 @@ std::string any_rule(Dice& dice) {
 }
 
 void change_event(Dice& dice, schema::Event& event) {
-  switch (dice.below(10)) {
+  switch (dice.below(11)) {
     case 0:
       event.outcome = dice.any<schema::DecisionOutcome>();
       break;
@@ -70,6 +70,9 @@ void change_event(Dice& dice, schema::Event& event) {
       break;
     case 8:
       event.count = static_cast<std::int64_t>(dice.below(5)) + 1;
+      break;
+    case 9:
+      event.os_errno = dice.one_in(2) ? 0 : 4096;
       break;
     default:
       event.nested_filter = !event.nested_filter;
@@ -147,6 +150,20 @@ schema::RecordBody any_refusal(Dice& dice) {
   return refused;
 }
 
+void change_opened(Dice& dice, schema::RunOpened& opened) {
+  switch (dice.below(3)) {
+    case 0:
+      opened.claims_rules = dice.one_in(4) ? "claims/9" : "claims/1";
+      break;
+    case 1:
+      opened.isolation = dice.any<schema::IsolationClass>();
+      break;
+    default:
+      opened.enforcement_mode = dice.one_in(2) ? "disabled" : "enforce";
+      break;
+  }
+}
+
 void change_body(Dice& dice, schema::RecordBody& body) {
   if (auto* batch = std::get_if<schema::DecisionBatch>(&body)) {
     change_event(dice, batch->events.at(dice.below(batch->events.size())));
@@ -159,7 +176,7 @@ void change_body(Dice& dice, schema::RecordBody& body) {
   } else if (auto* exited = std::get_if<schema::ProcessExited>(&body)) {
     exited->cause = dice.any<schema::ExitCause>();
   } else if (auto* opened = std::get_if<schema::RunOpened>(&body)) {
-    opened->claims_rules = dice.one_in(4) ? "claims/9" : "claims/1";
+    change_opened(dice, *opened);
   }
 }
 
@@ -254,6 +271,54 @@ Records small_run() {
   return run;
 }
 
+bool has(const RunClaims& claims, ContradictionCode code) {
+  return std::any_of(claims.contradictions.begin(), claims.contradictions.end(),
+                     [code](const Contradiction& one) { return one.code == code; });
+}
+
+// A denial that the kernel took and that returned no error, on a domain.
+bool counts_success(const Records& run, Domain domain) {
+  for (const Step& step : run) {
+    const auto* batch = std::get_if<schema::DecisionBatch>(&step.body);
+    if (batch == nullptr) {
+      continue;
+    }
+    for (const schema::Event& event : batch->events) {
+      if (event.reply == schema::ReplyState::kAccepted && event.os_errno == 0 &&
+          oracle_counts(run, step, event, domain)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool enforces(const Records& run) {
+  for (const Step& step : run) {
+    if (const auto* opened = std::get_if<schema::RunOpened>(&step.body)) {
+      return opened->isolation != schema::IsolationClass::kNone &&
+             opened->enforcement_mode != "disabled";
+    }
+  }
+  return false;
+}
+
+// What no claim of prevention may stand beside: that nothing was to be enforced, that a denial that
+// counts returned success, that no control for policy was on a domain that was planned enforced.
+void expect_no_overclaim(const Records& run, const RunClaims& claims) {
+  for (const DomainClaim& claim : claims.domains) {
+    if (claim.claim != ClaimTerm::kDeniedBeforeExecution) {
+      continue;
+    }
+    ASSERT_TRUE(enforces(run) || has(claims, ContradictionCode::kDeniedWithoutBoundary))
+        << describe(run);
+    ASSERT_TRUE(has(claims, ContradictionCode::kDeniedWithoutErrno) ||
+                !counts_success(run, claim.domain))
+        << describe(run);
+    ASSERT_NE(claim.boundary, schema::BoundaryState::kAbsent) << describe(run);
+  }
+}
+
 class SequencesTest : public ::testing::TestWithParam<std::uint64_t> {};
 
 // AASM_PROPERTY_ROUNDS is the number of rounds over all seeds.
@@ -267,6 +332,7 @@ TEST_P(SequencesTest, NeverClaimOtherThanTheOracle) {
   for (std::size_t round = 0; round < count; ++round) {
     const Records run = any_run(dice, valid);
     const RunClaims claims = claims_of(run);
+    ASSERT_NO_FATAL_FAILURE(expect_no_overclaim(run, claims)) << "round " << round;
     for (const DomainClaim& claim : claims.domains) {
       const OracleAnswer answer = oracle(run, claim.domain);
       ASSERT_EQ(claim.claim, answer.term)

@@ -77,7 +77,7 @@ void expect_everything_is_there(const test::LedgerHome& home, std::size_t num_ru
                        .value();
   const auto head = read_head_file(home.paths().heads, log).value();
   ASSERT_TRUE(head.has_value());
-  EXPECT_EQ(head->size, kinds.size());
+  EXPECT_EQ(head->checkpoint.size, kinds.size());
 }
 
 TEST(StoreConcurrencyTest, ThreadsOfOneProcessLoseNothing) {
@@ -129,7 +129,7 @@ TEST(HeadFileTest, IsNeverReplacedByASmallerSize) {
     const std::string note =
         ledger_format::sign_checkpoint({keys.origin, size, {}}, keys.log).value();
     release_head(home.paths().heads, log, size, note).value();
-    return read_head_file(home.paths().heads, log).value()->size;
+    return read_head_file(home.paths().heads, log).value()->checkpoint.size;
   };
   EXPECT_EQ(release(20), 20U);
   EXPECT_EQ(release(10), 20U);
@@ -156,7 +156,7 @@ TEST(HeadFileTest, ManyReleasersLeaveTheLargest) {
   for (std::thread& thread : threads) {
     thread.join();
   }
-  EXPECT_EQ(read_head_file(home.paths().heads, log).value()->size, 99U);
+  EXPECT_EQ(read_head_file(home.paths().heads, log).value()->checkpoint.size, 99U);
 }
 
 }  // namespace

@@ -179,6 +179,30 @@ TEST_F(StoreRollbackTest, ACheckpointSignedByAnotherKeyIsRefused) {
   EXPECT_EQ(code_of(home.try_open()), ErrorCode::kIntegrity);
 }
 
+TEST_F(StoreRollbackTest, ANoteExchangedUnderARunningStoreIsNotTakenOver) {
+  const test::LedgerHome home;
+  Store store = home.open();
+  const std::string note = store.newest_checkpoint();
+  sql(home, "UPDATE checkpoints SET note=note||x'00'");
+  const test::TestRun run;
+  store.append(Records{run.opened(store)}).value();
+  EXPECT_EQ(store.newest_checkpoint(), note);
+}
+
+TEST_F(StoreRollbackTest, AHeadFileForgedUnderARunningStoreIsReported) {
+  const test::LedgerHome home;
+  const KeySet keys = home.keys();
+  Store store = home.open();
+  const test::TestRun run;
+  const std::string forged =
+      ledger_format::sign_checkpoint({keys.origin, 900, {}}, keys.host).value();
+  std::ofstream(head_path(home), std::ios::binary | std::ios::trunc) << forged;
+  const Appended done = store.append(Records{run.opened(store), run.closed()}).value();
+  ASSERT_TRUE(done.head_lag.has_value());
+  EXPECT_EQ(done.head_lag->code(), ErrorCode::kIntegrity);
+  EXPECT_EQ(bytes_of(head_path(home)), forged);
+}
+
 struct HeadRow {
   const char* why;
   std::function<std::string(const KeySet&, const std::string& standing)> content;

@@ -7,8 +7,10 @@
 
 #include "aasm/ledger_format/pae.h"
 #include "aasm/schema/json_parse.h"
+#include "aasm/schema/json_write.h"
 
 #include "../crypto/vectors.h"
+#include "../schema/record_samples.h"
 
 namespace aasm::ledger_format {
 namespace {
@@ -163,6 +165,57 @@ TEST(EnvelopeTest, APayloadOfTheGreatestSizeIsBuiltAndOneByteMoreIsNot) {
   const schema::Result<std::string> result = build_payload(run_envelope(), past);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::kResourceExhausted);
+}
+
+// The payload with `body` in it, put together from text.
+std::string spliced(const JsonValue& body) {
+  return replaced(good_payload(), R"("body":{})", R"("body":)" + schema::json_write(body));
+}
+
+TEST(EnvelopeTest, WhatIsBuiltParsesForEveryKindOfRecord) {
+  for (const schema::RecordBody& body : schema::testing::sample_bodies()) {
+    Envelope envelope = run_envelope();
+    envelope.kind = schema::kind_of(body);
+    if (schema::is_ledger_kind(envelope.kind)) {
+      envelope.run = {};
+    }
+    const JsonValue json = schema::write_body(body);
+    const std::string payload = build_payload(envelope, json).value();
+    const auto parsed = parse_payload(payload);
+    const auto* statement = std::get_if<Statement>(&parsed);
+    ASSERT_NE(statement, nullptr) << envelope.kind;
+    EXPECT_EQ(statement->envelope, envelope) << envelope.kind;
+    EXPECT_EQ(schema::json_write(statement->body), schema::json_write(json)) << envelope.kind;
+  }
+}
+
+TEST(EnvelopeTest, ABodyIsBuiltExactlyWhenItsPayloadParses) {
+  // Levels and members at, before and past what the frame leaves of the profile's limits.
+  std::vector<JsonValue> bodies;
+  JsonValue deep = JsonValue::Object{};
+  for (std::size_t level = 1; level <= schema::kJsonMaxDepth; ++level) {
+    bodies.push_back(deep);
+    deep = JsonValue::Object{{"k", deep}};
+  }
+  for (std::size_t members = schema::kJsonMaxMembers - 40; members <= schema::kJsonMaxMembers;
+       ++members) {
+    bodies.push_back(JsonValue::Object{{"k", JsonValue::Array(members, JsonValue(true))}});
+  }
+  bodies.push_back(JsonValue::Object{{"n", schema::kJsonMaxInteger + 1}});
+  bodies.push_back(JsonValue::Object{{"n", true}, {"n", true}});
+  bodies.push_back(JsonValue::Object{{"a b", true}});
+  std::size_t built = 0;
+  for (const JsonValue& body : bodies) {
+    const std::string text = spliced(body);
+    const schema::Result<std::string> payload = build_payload(run_envelope(), body);
+    EXPECT_EQ(payload.has_value(), fault_of(text) == "none");
+    if (payload) {
+      EXPECT_EQ(*payload, text);
+      ++built;
+    }
+  }
+  EXPECT_GT(built, 40U);
+  EXPECT_LT(built, bodies.size() - 20);
 }
 
 TEST(EnvelopeParseTest, EveryFaultHasItsOwnName) {

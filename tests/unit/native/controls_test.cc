@@ -47,7 +47,8 @@ class ControlsTest : public ::testing::Test {
     EXPECT_TRUE(filter);
     filter_ = *filter;
     program_ = build_filter(filter_);
-    return list_controls({request_, ruleset_, filter_, program_, steps_, cut_});
+    seccomp_ = seccomp_detail(filter_, program_);
+    return list_controls({request_, ruleset_, filter_, seccomp_, steps_, cut_});
   }
   static const Control* find(const std::vector<Control>& controls, const std::string& id,
                              Purpose purpose) {
@@ -65,6 +66,7 @@ class ControlsTest : public ::testing::Test {
   std::optional<CapabilityCut> cut_;
   FilterSpec filter_;
   std::vector<sock_filter> program_;
+  schema::SeccompDetail seccomp_;
   std::array<wire::StepReport, wire::kMaxSteps> steps_{};
 };
 

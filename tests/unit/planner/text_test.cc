@@ -175,5 +175,42 @@ TEST(PathWalkTest, RootIsItself) {
   EXPECT_TRUE(walked->is_directory);
 }
 
+TEST(PathWalkerTest, FindsWhatTheSingleWalkFinds) {
+  const testing::TempDir dir;
+  const std::string& top = dir.path();
+  std::filesystem::create_directories(top + "/a/b");
+  std::ofstream(top + "/a/b/file") << "x";
+  std::filesystem::create_symlink("a/b", top + "/link");
+  std::filesystem::create_symlink("loop", top + "/loop");
+  const PathWalker walker;
+  for (const std::string& path :
+       {std::string("/"), top + "/a/b/file", top + "/link/file", top + "/link/none/x",
+        top + "/a/b/file/below", top + "/loop", top + "/a/b/file"}) {
+    const auto one = walk_path(path);
+    const auto many = walker(path);
+    ASSERT_EQ(many.has_value(), one.has_value()) << path;
+    if (one) {
+      EXPECT_EQ(many->resolved, one->resolved);
+      EXPECT_EQ(many->exists, one->exists);
+      EXPECT_EQ(many->os_errno, one->os_errno);
+      EXPECT_EQ(many->end, one->end);
+      EXPECT_EQ(many->visited, one->visited);
+      EXPECT_EQ(many->hard_links, one->hard_links);
+      EXPECT_EQ(many->is_directory, one->is_directory);
+    }
+  }
+}
+
+TEST(PathWalkerTest, LooksAtAPlaceOnceAndSoDoItsCopies) {
+  const testing::TempDir dir;
+  const std::string& top = dir.path();
+  const PathWalker walker;
+  EXPECT_FALSE(walker(top + "/later")->exists);
+  std::ofstream(top + "/later") << "x";
+  const PathWalker copy = walker;
+  EXPECT_FALSE(copy(top + "/later")->exists);
+  EXPECT_TRUE(PathWalker()(top + "/later")->exists);
+}
+
 }  // namespace
 }  // namespace aasm::planner

@@ -209,7 +209,8 @@ TEST_P(SelfConfineTest, EveryAbiConfinesAsFarAsItGoesAndSaysHowFar) {
   for (int abi = 0; abi <= 7; ++abi) {
     const std::string said = run_in_child(GetParam(), [&]() -> std::string {
       const ConfinementReport report = confine(abi);
-      const int expected = static_cast<int>(std::max(0L, std::min<long>(abi, kernel_abi())));
+      const int usable = static_cast<int>(std::min<long>(abi, kernel_abi()));
+      const int expected = usable >= 2 ? usable : 0;  // abi 1 would refuse links in the scratch
       AASM_CHILD_CHECK(report.landlock_abi == expected, report.text());
       AASM_CHILD_CHECK(report.filter, report.text());
       const int read = open_for(path("other"), O_RDONLY);

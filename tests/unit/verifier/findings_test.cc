@@ -54,10 +54,14 @@ std::string document() {
       "The heaviest weight of all findings gives the verdict: `fails` FAILED (1), `unreadable`"
       " UNREADABLE (4),\n`inconclusive` INCONCLUSIVE (3); a `notice` changes nothing. Without any"
       " but notices the verdict is VERIFIED (0).\n\n"
-      "Two readings of [ledger-format.md](ledger-format.md) section 6: a record that ends a run"
-      " and has no checkpoint of its own is\n`checkpoint_cadence` also when it is the last record,"
-      " because the writer commits both in one transaction; and with\n`--allow-open` over the whole"
-      " ledger a tail that holds records of unfinished runs only is excluded with them"
+      "Which check finds what, in which order, and what ends the walk is in"
+      " [ledger-format.md](ledger-format.md) section 9.1; when a run contradicts itself, in"
+      " [product.md](product.md)\nsection 5.2. Two readings of section 6 there: a record that ends "
+      "a"
+      " run and has no checkpoint of its own is `checkpoint_cadence`\nalso when it is the last"
+      " record, because the writer commits both in one transaction; and with `--allow-open` over "
+      "the"
+      " whole\nledger a tail that holds records of unfinished runs only is excluded with them"
       " (`tail_of_open_runs`).\n\n"
       "| code | weight | meaning |\n|---|---|---|\n";
   for (const FindingSpec& spec : kFindingSpecs) {

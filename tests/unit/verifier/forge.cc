@@ -3,15 +3,15 @@
 #include <array>
 #include <utility>
 
+#include "aasm/crypto/hash.h"
 #include "aasm/ledger_format/keys.h"
 #include "aasm/ledger_format/merkle.h"
 #include "aasm/ledger_format/note.h"
 #include "aasm/ledger_format/pae.h"
 #include "aasm/schema/base64.h"
+#include "aasm/schema/plan_text.h"
 #include "aasm/sqlite/connection.h"
 #include "aasm/sqlite/ledger_schema.h"
-
-#include "claims/sample_run.h"
 
 namespace aasm::verifier::test {
 namespace {
@@ -43,6 +43,14 @@ ledger_format::TrustSet trust_in(const Keys& keys, const std::string& origin) {
   trust.keys.roots.push_back(
       {origin, VerifierKey::make("root", NoteKeyType::kEd25519, keys.root.public_key()).value()});
   return trust;
+}
+
+void bind_plan(claims::test::Records& run) {
+  using claims::test::body_of;
+  schema::PlanResolved& plan = body_of<schema::PlanResolved>(run);
+  plan.digest = crypto::sha256(schema::as_bytes(schema::plan_canonical_text(
+      schema::plan_subject(body_of<schema::RunOpened>(run), body_of<schema::PolicyResolved>(run)),
+      plan)));
 }
 
 schema::RunId run_id(int number) {
@@ -93,7 +101,13 @@ ForgedRecord& Forge::add(int run, const schema::RecordBody& body) {
 }
 
 void Forge::add_sample_run(int run) {
-  for (const claims::test::Step& step : claims::test::sample_run()) {
+  claims::test::Records records = claims::test::sample_run();
+  bind_plan(records);
+  add_run(run, records);
+}
+
+void Forge::add_run(int run, const claims::test::Records& records) {
+  for (const claims::test::Step& step : records) {
     schema::RecordBody body = step.body;
     if (auto* opened = std::get_if<schema::RunOpened>(&body)) {
       opened->run_key = run_key(run).public_key();

@@ -13,6 +13,8 @@
 #include "aasm/schema/record.h"
 #include "aasm/schema/uuid.h"
 
+#include "claims/sample_run.h"
+
 // Makes ledgers that no honest writer would make: every record, link, signature and checkpoint is
 // put together here, so that a test can break one rule and keep all others.
 namespace aasm::verifier::test {
@@ -29,6 +31,9 @@ inline constexpr const char* kOtherOrigin = "aasm.example/ledger/fedcba987654321
 
 // Trust files that pin root and log of `keys` for `origin`.
 ledger_format::TrustSet trust_in(const Keys& keys, const std::string& origin = kOrigin);
+
+// Makes the digest of the plan that of the records: the sample run comes without one.
+void bind_plan(claims::test::Records& run);
 
 schema::RunId run_id(int number);  // different for every number, ascending
 
@@ -60,6 +65,8 @@ class Forge {
   ForgedRecord& add(int run, const schema::RecordBody& body);  // signed by whom its kind demands
   // The sample run of the claims tests: 10 records, one denial that counts.
   void add_sample_run(int run);
+  // Any run; its run.opened is given the run's key.
+  void add_run(int run, const claims::test::Records& records);
   // run.opened and run.closed: a refused run.
   void add_short_run(int run);
   void add_opened(int run);

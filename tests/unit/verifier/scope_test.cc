@@ -1,4 +1,6 @@
+#include <functional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -191,6 +193,49 @@ TEST(BlobTest, AnotherDocumentThanTheRecordNamesIsFailed) {
                      schema::to_hex(salt) + "',CAST('" + data + "' AS BLOB))");
     const VerifyReport report = verify(request_for(path, trust_in(forge.keys())));
     EXPECT_EQ(codes(report), right ? Codes{} : Codes{"policy_document_differs"});
+  }
+}
+
+TEST(BlobTest, ADocumentDigestOfZerosIsComparedToo) {
+  Forge forge;
+  forge.add_sample_run(1);
+  const schema::Bytes salt(32, 7);
+  schema::PolicyResolved policy =
+      schema::read_fields<schema::PolicyResolved>(forge.at(2).body).value();
+  policy.blob = crypto::Sha256Hasher().update(salt).update(schema::as_bytes("policy")).finish();
+  policy.document = schema::Sha256{};
+  forge.at(2).body = write_fields(policy);
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("ledger.db"));
+  doctor(dir.file("ledger.db"), "INSERT INTO blobs VALUES(x'" + policy.blob->hex() + "',x'" +
+                                    schema::to_hex(salt) + "',CAST('policy' AS BLOB))");
+  EXPECT_EQ(codes(verify(request_for(dir.file("ledger.db"), trust_in(forge.keys())))),
+            Codes{"policy_document_differs"});
+}
+
+// A holder of the run key signs a plan, a policy or a launch that is not the one that was bound.
+TEST(PlanDigestTest, AChangedRecordThatThePlanBindsIsFailed) {
+  using claims::test::body_of;
+  const std::vector<std::function<void(claims::test::Records&)>> changes = {
+      [](auto& run) { body_of<schema::PlanResolved>(run).digest.bytes[0] ^= 1U; },
+      [](auto& run) { body_of<schema::PlanResolved>(run).steps.emplace_back("another step"); },
+      [](auto& run) {
+        body_of<schema::PlanResolved>(run).outcomes[0].timing = schema::Timing::kPost;
+      },
+      [](auto& run) { body_of<schema::PolicyResolved>(run).requirements[0].rules.pop_back(); },
+      [](auto& run) { body_of<schema::PolicyResolved>(run).on_denial = "kill"; },
+      [](auto& run) { body_of<schema::RunOpened>(run).identity.agent_id = "somebody else"; },
+      [](auto& run) { body_of<schema::RunOpened>(run).program = schema::PathBytes("perl"); },
+      [](auto& run) { body_of<schema::RunOpened>(run).working_dir = schema::PathBytes("/"); },
+      [](auto& run) { body_of<schema::RunOpened>(run).arg_count = 3; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    claims::test::Records run = claims::test::sample_run();
+    bind_plan(run);
+    changes[i](run);
+    Forge forge;
+    forge.add_run(1, run);
+    EXPECT_EQ(codes(verify_forged(forge)), Codes{"plan_digest_differs"}) << i;
   }
 }
 

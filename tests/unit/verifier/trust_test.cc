@@ -30,7 +30,7 @@ class TrustTest : public testing::Test {
   }
   VerifyReport with_head(const std::string& note, bool own = false) const {
     VerifyRequest request = request_for(path_, trust_in(forge_.keys()));
-    request.head_note = note;
+    request.head_notes = {note};
     request.own_ledger = own;
     return verify(request);
   }
@@ -104,6 +104,16 @@ TEST_F(TrustTest, ARevokedLogKeyIsFailedFromItsLimitOn) {
   EXPECT_EQ(count_of(report, "key_revoked"), 1);  // the checkpoint of size 5
 }
 
+// What the root signed are the certificates of record 0: they stand at position 0.
+TEST_F(TrustTest, ARevokedRootKeyIsFailedOrInconclusiveByItsLimit) {
+  TrustSet trust = trust_in(forge_.keys());
+  const schema::KeyId root = ledger_format::key_id(forge_.keys().root.public_key());
+  trust.keys.revoked.push_back({root, 0});
+  EXPECT_EQ(codes(with(trust)), Codes{"key_revoked"});
+  trust.keys.revoked.back().size = 1000;
+  EXPECT_EQ(codes(with(trust)), Codes{"key_revoked_before_limit"});
+}
+
 TEST_F(TrustTest, ARequiredWitnessThatIsAbsentIsInconclusive) {
   TrustSet trust = trust_in(forge_.keys());
   const crypto::SigningKey witness = crypto::SigningKey::generate().value();
@@ -165,6 +175,23 @@ TEST_F(TrustTest, AHeadOfAnotherOriginCountsForThisHostsOwnLedgerOnly) {
   EXPECT_EQ(codes(with_head(other.note(3), true)), Codes{"reference_other_origin"});
 }
 
+// Several pinned origins: the note of the file's own counts, whichever it is, and no other does.
+TEST_F(TrustTest, TheHeadOfTheFilesOriginCountsWhereverItStandsInTheList) {
+  Forge other(kOtherOrigin);
+  other.add_short_run(1);
+  Forge longer = forge_;
+  longer.add_short_run(3);
+  for (const bool first : {true, false}) {
+    VerifyRequest request = request_for(path_, trust_in(forge_.keys()));
+    request.own_ledger = true;
+    request.head_notes = {other.note(3), forge_.note(3)};
+    EXPECT_EQ(verify(request).verdict, Verdict::kVerified);
+    request.head_notes = {first ? longer.note(7) : other.note(3),
+                          first ? other.note(3) : longer.note(7)};
+    EXPECT_EQ(codes(verify(request)), Codes{"rolled_back"}) << first;
+  }
+}
+
 TEST_F(TrustTest, AnEmptiedLedgerOfThisHostIsRolledBack) {
   doctor(path_, "DELETE FROM records; DELETE FROM checkpoints");
   EXPECT_EQ(codes(with_head(forge_.note(5), true)), (Codes{"empty_ledger", "rolled_back"}));
@@ -198,7 +225,7 @@ TEST(RollbackTest, AnOlderCopyOfTheWritersLedgerIsRolledBack) {
   spit(older, slurp(home.ledger()));
   home.add_short_run();
   VerifyRequest request = home.request();
-  request.head_note = home.head_note();
+  request.head_notes = {home.head_note()};
   EXPECT_EQ(verify(request).verdict, Verdict::kVerified);
   request.target = older;
   EXPECT_EQ(codes(verify(request)), Codes{"rolled_back"});

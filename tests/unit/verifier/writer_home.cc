@@ -18,7 +18,9 @@ namespace {
 constexpr const char* kDocument = "version: 1\nfilesystem: {}\n";
 
 void submit_all(ledger::LedgerSink& sink, bool until_start) {
-  for (const claims::test::Step& step : claims::test::sample_run()) {
+  claims::test::Records records = claims::test::sample_run();
+  bind_plan(records);
+  for (const claims::test::Step& step : records) {
     schema::RecordBody body = step.body;
     if (std::holds_alternative<schema::RunOpened>(body) ||
         std::holds_alternative<schema::RunClosed>(body)) {

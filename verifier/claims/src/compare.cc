@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <utility>
 
 #include "aasm/claims/report.h"
 #include "aasm/schema/json_write.h"
@@ -13,11 +14,6 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::JsonValue;
 
-constexpr std::array<const char*, 4> kReportMembers = {"stage", "claims_rules",
-                                                       "claims_rules_known", "posture"};
-constexpr std::array<const char*, 8> kDomainMembers = {
-    "requested", "claim", "denied_actions", "boundary", "channel", "basis", "planned", "achieved"};
-
 std::string value_text(const JsonValue* value) {
   if (value == nullptr) {
     return "nothing";
@@ -26,17 +22,58 @@ std::string value_text(const JsonValue* value) {
   return shown(text != nullptr ? *text : schema::json_write(*value), 80);
 }
 
-void compare_member(const JsonValue& given, const JsonValue& recomputed, const char* member,
-                    const std::string& where, std::vector<std::string>& differences) {
-  const JsonValue* said = given.find(member);
-  const JsonValue* found = recomputed.find(member);
-  // Texts, because members of an object may stand in any order.
-  if (said != nullptr && found != nullptr &&
-      schema::json_write(*said) == schema::json_write(*found)) {
-    return;
+std::string name_at(const std::string& path, std::string_view member) {
+  return path.empty() ? std::string(member) : path + "." + std::string(member);
+}
+
+std::optional<std::string> first_difference(const JsonValue* said, const JsonValue* found,
+                                            const std::string& path);
+
+// Members in their order of the recomputed report, then what only the given one has.
+std::optional<std::string> first_in_object(const JsonValue& said, const JsonValue& found,
+                                           const std::string& path) {
+  for (const JsonValue::Member& member : *found.as_object()) {
+    if (auto difference = first_difference(said.find(member.first), &member.second,
+                                           name_at(path, member.first))) {
+      return difference;
+    }
   }
-  differences.push_back(where + member + ": the report says " + value_text(said) +
-                        ", the records " + value_text(found));
+  for (const JsonValue::Member& member : *said.as_object()) {
+    if (found.find(member.first) == nullptr) {
+      return first_difference(&member.second, nullptr, name_at(path, shown(member.first, 40)));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> first_in_array(const JsonValue::Array& said,
+                                          const JsonValue::Array& found, const std::string& path) {
+  for (std::size_t i = 0; i < std::max(said.size(), found.size()); ++i) {
+    if (auto difference = first_difference(i < said.size() ? &said[i] : nullptr,
+                                           i < found.size() ? &found[i] : nullptr,
+                                           path + "[" + std::to_string(i) + "]")) {
+      return difference;
+    }
+  }
+  return std::nullopt;
+}
+
+// The first place below `path` where the two differ, as a sentence. Depth is that of the
+// recomputed report: what has another shape there is a difference and not looked into.
+std::optional<std::string> first_difference(const JsonValue* said, const JsonValue* found,
+                                            const std::string& path) {
+  if (said != nullptr && found != nullptr) {
+    if (said->as_object() != nullptr && found->as_object() != nullptr) {
+      return first_in_object(*said, *found, path);
+    }
+    if (said->as_array() != nullptr && found->as_array() != nullptr) {
+      return first_in_array(*said->as_array(), *found->as_array(), path);
+    }
+    if (*said == *found) {
+      return std::nullopt;
+    }
+  }
+  return path + ": the report says " + value_text(said) + ", the records " + value_text(found);
 }
 
 schema::Result<const JsonValue::Array*> domains_of(const JsonValue& report) {
@@ -66,16 +103,60 @@ const JsonValue* row_of(const JsonValue::Array& rows, const std::string& domain)
   return at == rows.end() ? nullptr : &*at;
 }
 
-// A report about another run may claim the same; it is still not a report on this one.
-void compare_run(const JsonValue& given, const JsonValue& recomputed,
-                 std::vector<std::string>& differences) {
-  const JsonValue* said = given.find("run");
-  const JsonValue* found = recomputed.find("run");
-  if (said == nullptr || found == nullptr) {
-    differences.emplace_back("run: the report names no run");
-    return;
+using Differences = std::vector<std::string>;
+
+void compare_member(const JsonValue& given, const JsonValue& recomputed, const std::string& member,
+                    const std::string& path, Differences& differences) {
+  if (auto difference = first_difference(given.find(member), recomputed.find(member), path)) {
+    differences.push_back(*std::move(difference));
   }
-  compare_member(*said, *found, "id", "run.", differences);
+}
+
+// Every member of the recomputed object by itself, and the first that only the given one has.
+void compare_members(const JsonValue& given, const JsonValue& recomputed, const std::string& path,
+                     Differences& differences) {
+  for (const JsonValue::Member& member : *recomputed.as_object()) {
+    if (member.first != "domains" && member.first != "contradictions") {
+      compare_member(given, recomputed, member.first, name_at(path, member.first), differences);
+    }
+  }
+  const JsonValue::Object& said = *given.as_object();
+  const auto extra = std::find_if(said.begin(), said.end(), [&](const JsonValue::Member& member) {
+    return recomputed.find(member.first) == nullptr;
+  });
+  if (extra != said.end()) {
+    differences.push_back(name_at(path, shown(extra->first, 40)) + ": no report has this member");
+  }
+}
+
+void compare_domains(const JsonValue::Array& said, const JsonValue::Array& found,
+                     Differences& differences) {
+  for (const JsonValue& row : found) {
+    const std::string domain = domain_name(row);
+    const JsonValue* other = row_of(said, domain);
+    if (other == nullptr) {
+      differences.push_back(domain + ": the report does not have it");
+    } else {
+      compare_members(*other, row, domain, differences);
+    }
+  }
+  if (said.size() != found.size()) {
+    differences.push_back("domains: the report has " + std::to_string(said.size()) + " rows for " +
+                          std::to_string(found.size()));
+  }
+}
+
+// Without the sequence numbers, which a live run does not know yet.
+JsonValue without_positions(const JsonValue* contradictions) {
+  JsonValue copy = contradictions == nullptr ? JsonValue() : *contradictions;
+  if (JsonValue::Array* rows = copy.as_array()) {
+    for (JsonValue& row : *rows) {
+      if (JsonValue::Object* members = row.as_object()) {
+        std::erase_if(*members, [](const auto& member) { return member.first == "seq"; });
+      }
+    }
+  }
+  return copy;
 }
 
 }  // namespace
@@ -84,25 +165,13 @@ schema::Result<std::vector<std::string>> compare_claims(const JsonValue& given,
                                                         const JsonValue& recomputed) {
   const JsonValue::Array& said = *AASM_TRY(domains_of(given));
   const JsonValue::Array& found = *AASM_TRY_CONTEXT(domains_of(recomputed), "recomputed report");
-  std::vector<std::string> differences;
-  compare_run(given, recomputed, differences);
-  for (const char* member : kReportMembers) {
-    compare_member(given, recomputed, member, "", differences);
-  }
-  for (const JsonValue& row : found) {
-    const std::string domain = domain_name(row);
-    const JsonValue* other = row_of(said, domain);
-    if (other == nullptr) {
-      differences.push_back(domain + ": the report does not have it");
-      continue;
-    }
-    for (const char* member : kDomainMembers) {
-      compare_member(*other, row, member, domain + ".", differences);
-    }
-  }
-  if (said.size() != found.size()) {
-    differences.push_back("domains: the report has " + std::to_string(said.size()) + " rows for " +
-                          std::to_string(found.size()));
+  Differences differences;
+  compare_members(given, recomputed, "", differences);
+  compare_domains(said, found, differences);
+  const JsonValue told = without_positions(given.find("contradictions"));
+  const JsonValue seen = without_positions(recomputed.find("contradictions"));
+  if (auto difference = first_difference(&told, &seen, "contradictions")) {
+    differences.push_back(*std::move(difference));
   }
   return differences;
 }

@@ -13,6 +13,8 @@ namespace {
 using schema::AttemptOutcome;
 using schema::CapabilityProbed;
 
+constexpr std::int64_t kSigKill = 9;
+
 void check_setup_present(const RunFacts& facts, ContradictionLog& log) {
   const auto missing = [&](bool present, const char* kind) {
     if (!present) {
@@ -25,6 +27,53 @@ void check_setup_present(const RunFacts& facts, ContradictionLog& log) {
   if (facts.plan() && facts.plan()->body.backend) {
     missing(facts.control_recorded(), "control.prepared");
     missing(facts.boundary_recorded(), "boundary.proved");
+  }
+}
+
+// What was planned, and in the end claimed, rests on what this run's probe of the backend says.
+void check_probe_present(const RunFacts& facts, ContradictionLog& log) {
+  if (!facts.plan() || !facts.plan()->body.backend) {
+    return;
+  }
+  const std::string& backend = facts.plan()->body.backend->id;
+  const auto& probes = facts.probes();
+  if (std::none_of(probes.begin(), probes.end(), [&](const HeldProbe& probe) {
+        return probe.body.backend.id == backend && probe.mark.seq < facts.plan()->mark.seq;
+      })) {
+    log.note(ContradictionCode::kProbeMissing, facts.plan()->mark.seq,
+             "no capability.probed of backend " + shown(backend) + " stands before the plan");
+  }
+}
+
+// With nothing to enforce, nothing can have been denied by policy.
+void check_denials(const RunFacts& facts, ContradictionLog& log) {
+  const bool none = facts.opened()->body.isolation == schema::IsolationClass::kNone ||
+                    (facts.plan() && !facts.plan()->body.backend);
+  if (!none && facts.opened()->body.enforcement_mode != "disabled") {
+    return;
+  }
+  for (const auto& [domain, name] : schema::EnumNames<schema::Domain>::kTokens) {
+    if (facts.activity(domain).policy_denials() > 0) {
+      log.note(ContradictionCode::kDeniedWithoutBoundary, facts.started()->mark.seq,
+               std::string(name) + (none ? ": isolation none" : ": enforcement disabled"));
+    }
+  }
+}
+
+void check_exit_cause(const RunFacts& facts, ContradictionLog& log) {
+  const schema::ProcessExited& exited = facts.exited()->body;
+  std::string fault;
+  if (exited.cause == schema::ExitCause::kExited && exited.signal) {
+    fault = "exited, by a signal";
+  } else if (exited.cause == schema::ExitCause::kSignalled && exited.status) {
+    fault = "signalled, with a status";
+  } else if (exited.cause == schema::ExitCause::kKilledByDenial &&
+             (exited.signal != kSigKill || !facts.policy() ||
+              facts.policy()->body.on_denial != "kill")) {
+    fault = "killed_by_denial, and not by SIGKILL under on_denial kill";
+  }
+  if (!fault.empty()) {
+    log.note(ContradictionCode::kExitCauseDiffers, facts.exited()->mark.seq, fault);
   }
 }
 
@@ -66,6 +115,10 @@ void check_started(const RunFacts& facts, ContradictionLog& log) {
   check_outcomes(facts, log);
   check_canaries(facts, log);
   check_first_image(facts, log);
+  check_controls(facts, log);
+  if (facts.opened()) {
+    check_denials(facts, log);
+  }
 }
 
 // Empty when the reference holds.
@@ -171,7 +224,11 @@ ContradictionLog all_contradictions(const RunFacts& facts) {
     log.note(ContradictionCode::kPlanDigestDiffers, facts.plan()->mark.seq,
              "the plan's digest is not that of its content");
   }
+  check_probe_present(facts, log);
   check_probes(facts, log);
+  if (facts.exited()) {
+    check_exit_cause(facts, log);
+  }
   if (facts.closed()) {
     check_closing(facts, log);
   }

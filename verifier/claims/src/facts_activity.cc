@@ -77,6 +77,10 @@ std::int64_t DomainActivity::denials() const {
                          add_saturating);
 }
 
+std::int64_t DomainActivity::policy_denials() const {
+  return decisions[index_of(DecisionOutcome::kDenied)][index_of(DecisionCause::kPolicy)];
+}
+
 std::int64_t DomainActivity::total_decisions() const {
   std::int64_t total = 0;
   for (const auto& by_cause : decisions) {
@@ -114,6 +118,7 @@ void RunFacts::count_batch(const RecordMark& mark, const schema::EventBatch& bat
       totals_.first_nested_filter = event.number;
     }
   }
+  check_counts(mark);
 }
 
 void RunFacts::on(const RecordMark& mark, const schema::DecisionBatch& body) {
@@ -157,6 +162,7 @@ void RunFacts::judge_decision(const RecordMark& mark, const Event& event) {
     activity.evaluated = add_saturating(activity.evaluated, event.count);
   }
   check_allowed(mark, event);
+  check_denied(mark, event);
 }
 
 void RunFacts::check_allowed(const RecordMark& mark, const Event& event) {

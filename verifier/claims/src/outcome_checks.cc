@@ -1,5 +1,6 @@
 #include "outcome_checks.h"
 
+#include <algorithm>
 #include <string>
 
 #include "text.h"
@@ -48,6 +49,18 @@ bool weaker_than_asked(const RunFacts& facts, const Requirement& requirement,
           requirement.intent == Intent::kPreventBeforeEffect);
 }
 
+// Whether a control for policy was installed that serves the requirement. Where its record stands
+// and who signed it is judged elsewhere.
+bool is_served(const RunFacts& facts, const Requirement& requirement) {
+  return std::any_of(facts.controls().begin(), facts.controls().end(), [&](const auto& held) {
+    const schema::Control& control = held.body;
+    return control.installed && control.purpose == schema::Purpose::kPolicy &&
+           (control.domain == requirement.domain ||
+            std::any_of(control.rules.begin(), control.rules.end(),
+                        [&](const auto& rule) { return requirement.names_rule(rule); }));
+  });
+}
+
 }  // namespace
 
 void check_outcomes(const RunFacts& facts, ContradictionLog& log) {
@@ -74,6 +87,22 @@ void check_outcomes(const RunFacts& facts, ContradictionLog& log) {
       log.note(ContradictionCode::kOutcomeContradictsPolicy, facts.plan()->mark.seq,
                name_of(requirement.domain) + ": " + name_of(outcome->kind) + " for a requirement " +
                    name_of(requirement.posture));
+    }
+  }
+}
+
+void check_controls(const RunFacts& facts, ContradictionLog& log) {
+  // A control.prepared that is missing altogether is setup_record_missing.
+  if (!facts.policy() || !facts.plan() ||
+      (facts.plan()->body.backend && !facts.control_recorded())) {
+    return;
+  }
+  for (const Requirement& requirement : facts.policy()->body.requirements) {
+    const RequirementOutcome* outcome = facts.outcome(requirement.domain);
+    if (outcome != nullptr && outcome->kind == OutcomeKind::kEnforced &&
+        !is_served(facts, requirement)) {
+      log.note(ContradictionCode::kEnforcedWithoutControl, facts.plan()->mark.seq,
+               name_of(requirement.domain));
     }
   }
 }

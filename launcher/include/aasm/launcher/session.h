@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,6 +14,8 @@
 #include "aasm/schema/result.h"
 
 namespace aasm::launcher {
+
+using Clock = std::chrono::steady_clock;
 
 // Everything that was decided before the launch. The plan is the very one a dry run would print.
 struct SessionRequest {
@@ -29,11 +32,14 @@ struct SessionRequest {
   std::function<void(const schema::RecordBody&)> observer;
   // Asked when the program has ended: a sentence for run.closed about what was noticed, or nothing.
   std::function<std::string()> notice;
+  Clock::time_point began = Clock::now();  // when this process turned to the run: for the times
 };
 
-// How long each phase took, in microseconds: for bench/ and --format json.
+// How long each phase took, in microseconds: for bench/ and the status line. Each begins where the
+// one before ended, so together they are all the time from `began` to the end of the session.
 struct PhaseTimes {
-  std::int64_t prepare_us = 0;        // helper started, boundary installed, canaries run
+  std::int64_t setup_us = 0;          // options read, ledger opened, launch gathered and planned
+  std::int64_t prepare_us = 0;        // decisions staged, boundary installed, canaries run
   std::int64_t commit_before_us = 0;  // everything above the line made durable
   std::int64_t start_us = 0;          // from the go to the first instruction of the program
   std::int64_t program_us = 0;        // from the start to its end

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "aasm/crypto/ed25519.h"
@@ -12,6 +13,23 @@
 
 namespace aasm::ledger {
 
+// Where a record stands: its number and the leaf of the record before it.
+struct Place {
+  std::uint64_t seq = 0;
+  schema::LeafHash prev;
+
+  bool operator==(const Place&) const = default;
+};
+
+// The bytes of a record at its place, signed. Place and key are inside the signed payload.
+struct SealedRecord {
+  Place place;
+  std::string payload;
+  schema::LeafHash leaf;
+  schema::KeyId key;
+  crypto::Signature signature{};
+};
+
 // A record that waits to be appended: what it says, when it was said and who signs it. Its number,
 // link and signature come with the transaction.
 struct PendingRecord {
@@ -21,6 +39,7 @@ struct PendingRecord {
   std::int64_t wall_ns = 0;                    // CLOCK_REALTIME
   std::uint64_t mono_ns = 0;                   // CLOCK_BOOTTIME
   const crypto::SigningKey* signer = nullptr;  // not owned; outlives the append
+  std::optional<SealedRecord> ahead;           // set by Store::seal_ahead() only
 };
 
 // Stamped with both clocks now. kInvalidArgument for a body that its own reader would refuse, or

@@ -84,6 +84,12 @@ class Store {
   schema::Result<Appended> append(std::span<const PendingRecord> records,
                                   std::span<const PendingBlob> blobs = {});
 
+  // Signs `record` for `place`, or for the end of the log as last seen when `place` is empty, and
+  // moves `place` past it. Takes no lock and writes nothing: append() uses what was sealed only if
+  // the record then stands at that very place, and seals anew otherwise. It leaves the record as it
+  // was when it cannot be sealed: append() will say why.
+  void seal_ahead(PendingRecord& record, std::optional<Place>& place) const;
+
   // Signs a checkpoint over a tail that has none. Returns the newest note.
   schema::Result<std::string> checkpoint();
 

@@ -21,7 +21,8 @@ struct CredentialPosture {
 // (docs/spec/product.md section 2). A value; carries no argument and no environment value.
 struct ExecutionSpec {
   schema::AgentIdentity identity;
-  schema::PathBytes program;  // absolute, as resolved along PATH
+  schema::PathBytes program;        // absolute, as resolved along PATH
+  schema::PathBytes given_program;  // as given on the command line
   std::int64_t arg_count = 0;
   schema::PathBytes working_dir;  // absolute
   std::vector<schema::Requirement> requirements;

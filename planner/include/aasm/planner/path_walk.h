@@ -1,6 +1,10 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +19,12 @@ struct FileId {
   std::uint64_t inode = 0;
 
   auto operator<=>(const FileId&) const = default;
+};
+
+// What lstat(2) said of a place.
+struct LstatAnswer {
+  int os_errno = 0;  // 0: `facts` hold
+  struct stat facts = {};
 };
 
 // A path followed by hand, component by component, with lstat(2) and readlink(2) only: nothing is
@@ -33,5 +43,17 @@ struct WalkedPath {
 // what /dev/stdin leads to: it names another file for each process that follows it.
 // kMalformed for more than 40 links.
 schema::Result<WalkedPath> walk_path(const std::string& path);
+
+// walk_path() for several paths that are looked at together: what stood at a place is asked once
+// and remembered as long as the walker or a copy of it lives. Paths of one home share all but their
+// last component. Same thread rule as a container.
+class PathWalker {
+ public:
+  PathWalker();
+  schema::Result<WalkedPath> operator()(const std::string& path) const;
+
+ private:
+  std::shared_ptr<std::map<std::string, LstatAnswer>> seen_;
+};
 
 }  // namespace aasm::planner

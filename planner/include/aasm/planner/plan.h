@@ -9,10 +9,8 @@
 
 namespace aasm::planner {
 
-// The canonical text (RFC 8785) a plan's digest is taken over: the specification, the requirements
-// by their meaning, and of the plan everything but candidates and digest. Requirements and rules
-// are sorted and stand without ids and lines, so that two documents that say the same in another
-// order give the same plan.
+// The canonical text of what a plan is and what it is for: that of schema/plan_text.h, which a
+// verifier makes again from the records of the run.
 // Precondition: identity and steps are valid UTF-8.
 std::string plan_canonical_text(const ExecutionSpec& spec, const schema::PlanResolved& plan);
 

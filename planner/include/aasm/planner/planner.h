@@ -24,7 +24,8 @@ namespace aasm::planner {
 // What the launcher knows of the program. `environment` is its own, as execve(2) would pass it.
 struct SpecInputs {
   schema::AgentIdentity identity;
-  std::string program;  // absolute, as resolved along PATH
+  std::string program;        // absolute, as resolved along PATH
+  std::string given_program;  // as given on the command line
   std::int64_t arg_count = 0;
   std::string working_dir;  // absolute
   std::vector<std::string> environment;

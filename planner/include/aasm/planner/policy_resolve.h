@@ -44,7 +44,7 @@ struct PolicyRequest {
   PathContext paths;
   const SyscallVocabulary* vocabulary = nullptr;  // borrowed for the call; null: names by shape
   PolicyReader reader = read_policy_file;
-  PathResolver resolver = walk_path;
+  PathResolver resolver = PathWalker();
   HashFunction hash;  // required
 };
 

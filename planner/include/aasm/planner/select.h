@@ -30,7 +30,7 @@ struct SelectionInput {
   HashFunction hash;
   // What the caller already found to refuse: program_not_found, nested_run_unsupported.
   std::vector<schema::Refusal> earlier;
-  PathResolver resolver = walk_path;
+  PathResolver resolver = PathWalker();
 };
 
 // A plan and the backend that carries it out (null: isolation none), or the refusal of the launch.

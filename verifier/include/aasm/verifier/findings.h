@@ -139,6 +139,15 @@ enum class FindingCode : std::uint8_t {
   kClosingDiffers,
   kRecordOfAnotherBoot,
   kSignerNotAccepted,
+  kProbeMissing,
+  kControlRepeated,
+  kCanaryRepeated,
+  kEnforcedWithoutControl,
+  kDeniedWithoutBoundary,
+  kDeniedAgainstPolicy,
+  kDeniedWithoutErrno,
+  kEventCountOverflow,
+  kExitCauseDiffers,
   // Open questions of the claims rules.
   kRunOpenedMissing,
   kClaimsRulesUnknown,
@@ -155,7 +164,7 @@ struct FindingSpec {
   std::string_view meaning;  // one sentence
 };
 
-inline constexpr std::size_t kNumFindingCodes = 119;
+inline constexpr std::size_t kNumFindingCodes = 128;
 extern const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs;  // in the order of the enum
 
 const FindingSpec& spec_of(FindingCode code);

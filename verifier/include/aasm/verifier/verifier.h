@@ -50,14 +50,18 @@ struct VerifyRequest {
   std::string run;              // a run id or unique prefix; empty: the whole file
   bool require_close = false;
   bool allow_open = false;
-  std::optional<std::string> head_note;  // this host's heads/ file, read before the copy
-  // The target is this host's own ledger by its path: then `head_note` counts also when the file
-  // names another origin or none. Otherwise a note of another origin is left alone.
+  // This host's heads/ files, one for each pinned origin that has one, read before the copy. Those
+  // of other origins than the file's are left alone.
+  std::vector<std::string> head_notes;
+  // The target is this host's own ledger by its path: then all of `head_notes` count when none is
+  // of the file's origin, or when the file names none.
   bool own_ledger = false;
   std::optional<std::string> expect_head;   // --expect-head
   std::optional<std::string> state;         // content of the --state file
   std::optional<std::string> given_report;  // --report: a JSON isolation report to compare
   int threads = 0;                          // 0: as many as there are cores
+  // How large the target's files may be together; 0: 4 GiB. Larger ones are not read.
+  std::uint64_t max_bytes = 0;
   std::string scratch;  // where the private copy goes; empty: $TMPDIR, else /tmp
   Confinement confinement;
   // Called now and then with records done and in all; may be empty.

@@ -37,6 +37,15 @@ enum class ContradictionCode : std::uint8_t {
   kClosingDiffers,
   kRecordOfAnotherBoot,
   kSignerNotAccepted,
+  kProbeMissing,
+  kControlRepeated,
+  kCanaryRepeated,
+  kEnforcedWithoutControl,
+  kDeniedWithoutBoundary,
+  kDeniedAgainstPolicy,
+  kDeniedWithoutErrno,
+  kEventCountOverflow,
+  kExitCauseDiffers,
 };
 
 // One contradiction: how often it was met, and where first. Details are one line and hold no raw
@@ -75,7 +84,7 @@ template <>
 struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
   using E = aasm::claims::ContradictionCode;
   static constexpr std::string_view kWhat = "contradiction";
-  static constexpr std::array<std::pair<E, std::string_view>, 22> kTokens = {{
+  static constexpr std::array<std::pair<E, std::string_view>, 31> kTokens = {{
       {E::kStartedDespiteUnmetRequirement, "started_despite_unmet_requirement"},
       {E::kStartedDespiteRefusal, "started_despite_refusal"},
       {E::kStartedAfterFailedStep, "started_after_failed_step"},
@@ -98,5 +107,14 @@ struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
       {E::kClosingDiffers, "closing_differs"},
       {E::kRecordOfAnotherBoot, "record_of_another_boot"},
       {E::kSignerNotAccepted, "signer_not_accepted"},
+      {E::kProbeMissing, "probe_missing"},
+      {E::kControlRepeated, "control_repeated"},
+      {E::kCanaryRepeated, "canary_repeated"},
+      {E::kEnforcedWithoutControl, "enforced_without_control"},
+      {E::kDeniedWithoutBoundary, "denied_without_boundary"},
+      {E::kDeniedAgainstPolicy, "denied_against_policy"},
+      {E::kDeniedWithoutErrno, "denied_without_errno"},
+      {E::kEventCountOverflow, "event_count_overflow"},
+      {E::kExitCauseDiffers, "exit_cause_differs"},
   }};
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,7 @@ struct DomainActivity {
 
   std::int64_t total_decisions() const;
   std::int64_t denials() const;  // of any cause
+  std::int64_t policy_denials() const;
 };
 
 // What the decision.batch and observation.batch records of the run add up to.
@@ -184,10 +186,15 @@ class RunFacts {
   void keep_first(std::optional<Held<T>>& place, const RecordMark& mark, const T& body,
                   std::string_view kind);
   void note_order(const RecordMark& mark, ContradictionCode code, std::string_view kind);
-  void count_part(Parts& parts, const RecordMark& mark, std::int64_t part, std::int64_t of);
+  void count_part(Parts& parts, const RecordMark& mark, std::int64_t part, std::int64_t of,
+                  ContradictionCode repeated);
   void count_batch(const RecordMark& mark, const schema::EventBatch& batch);
   void judge_decision(const RecordMark& mark, const schema::Event& event);
   void check_allowed(const RecordMark& mark, const schema::Event& event);
+  void check_denied(const RecordMark& mark, const schema::Event& event);
+  void check_counts(const RecordMark& mark);
+  void keep_control(const RecordMark& mark, const schema::Control& control);
+  void keep_canary(const RecordMark& mark, const schema::Canary& canary);
 
   std::string boot_;
   std::optional<Held<schema::RunOpened>> opened_;
@@ -201,7 +208,9 @@ class RunFacts {
   std::vector<HeldProbe> probes_;
   std::vector<EarlyReference> early_references_;
   std::vector<Held<schema::Control>> controls_;
+  std::map<std::string, std::size_t> control_keys_;  // domain, purpose, id: the first in controls_
   std::vector<Held<schema::Canary>> canaries_;
+  std::set<std::string> canary_keys_;  // domain, id
   std::vector<Held<schema::NoCanary>> no_canaries_;
   std::vector<schema::PreparedImage> images_;
   Parts control_parts_;

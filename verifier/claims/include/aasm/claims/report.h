@@ -122,10 +122,11 @@ std::string render_machine(const IsolationReport& report);
 // The report as JSON; json_write() of it is what --format json prints.
 schema::JsonValue render_json(const IsolationReport& report);
 
-// Differences between the claims of two JSON reports, one sentence each, empty when they agree: run
-// id, rules, stage, posture, and for each domain requested, claim, denied_actions, boundary,
-// channel, basis, planned and achieved. Sentences about `given` repeat its values escaped and cut.
-// kMalformed when `given` is not a report; kUnsupported when it has another schema version.
+// Differences between two JSON reports, empty when they agree: a report is derived in all its
+// members, so all are compared, but for the positions of contradictions, which a live run does not
+// know. One sentence for each member of the report and of each domain that differs, naming the
+// first place in it: "syscall.decisions[0].actions: ...". Sentences repeat values of `given` escaped
+// and cut. kMalformed when `given` is not a report; kUnsupported when it has another schema version.
 schema::Result<std::vector<std::string>> compare_claims(const schema::JsonValue& given,
                                                         const schema::JsonValue& recomputed);
 

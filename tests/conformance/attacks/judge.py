@@ -1,0 +1,168 @@
+"""What a scenario expects, and in which of it a trial falls short. Every function returns complaints."""
+
+# Claims of a domain in which nothing was denied by policy.
+QUIET = ("unmeasured", "not_stated")
+
+
+def declared(scenario, capabilities):
+    """True when the backend says, before the launch, that it does not cover this."""
+    wanted = scenario.get("declared")
+    if wanted is None:
+        return False
+    domain = capabilities.get(wanted["domain"], {})
+    if domain.get("support") == "unsupported":
+        return wanted["says"] in domain.get("reason", "")
+    return any(wanted["says"] in limitation for limitation in domain.get("limitations", []))
+
+
+def may_be_refused(scenario):
+    """What the boundary does not cover, the kernel may refuse some users all the same."""
+    return "may_be_refused" in scenario.get("declared", {})
+
+
+def judge_control(scenario, seen):
+    if seen.timed_out:
+        return ["control: it did not end"]
+    if not seen.outcome and "dead:" not in scenario.get("effect", ""):
+        return [f"control: the attempt was not made (status {seen.status}): {seen.output[-300:]} {seen.errors[-300:]}"]
+    if not seen.happened:
+        return [f"control: without the boundary it had no effect (outcome {seen.outcome}): it proves nothing. {seen.output[-300:]}"]
+    return []
+
+
+def judge_inside(scenario, seen, depth):
+    if seen.timed_out:
+        return ["the run did not end"]
+    if not seen.records:
+        return [f"no run was recorded: {seen.errors[-500:]}"]
+    open_to_it = scenario.get("allowed", False) or declared(scenario, seen.capabilities)
+    complaints = judge_outcome(scenario, seen, open_to_it)
+    complaints += judge_effect(scenario, seen, open_to_it)
+    complaints += judge_run(scenario, seen)
+    complaints += judge_events(scenario, seen, depth)
+    complaints += judge_claims(scenario, seen)
+    return [f"{complaint} [{seen.output[-200:]}]" for complaint in complaints]
+
+
+def judge_outcome(scenario, seen, open_to_it):
+    if "ends_with" in scenario:
+        return []
+    wanted = ["0"] if open_to_it else scenario["errno"]
+    if may_be_refused(scenario):
+        wanted = wanted + scenario["errno"]
+    if seen.outcome not in wanted:
+        return [f"the outcome is {seen.outcome or 'none'}, expected {'/'.join(wanted)}"
+                f"{' (declared)' if open_to_it else ''}: {seen.errors[-300:]}"]
+    return []
+
+
+def judge_effect(scenario, seen, open_to_it):
+    if seen.happened and not open_to_it:
+        return [f"FINDING: it had its effect inside the boundary ({scenario.get('effect', 'result')})"]
+    if open_to_it and not seen.happened and not (may_be_refused(scenario) and seen.outcome != "0"):
+        return ["declared as not covered, yet it had no effect: the declaration or the scenario is wrong"]
+    if seen.disturbed and not (open_to_it and scenario.get("declared", {}).get("disturbs")):
+        return [f"FINDING: it changed {', '.join(seen.disturbed)}"]
+    return []
+
+
+def judge_run(scenario, seen):
+    [closed], exited = seen.bodies("run.closed") or [{}], seen.bodies("process.exited")
+    complaints = []
+    if closed.get("ending") != "finished" or not closed.get("program_started"):
+        complaints.append(f"the run ended {closed.get('ending')}, not finished: {closed.get('detail')}")
+    status = scenario.get("ends_with", 0 if seen.outcome == "0" else 40)
+    if seen.status != status:
+        complaints.append(f"aasm ended {seen.status}, expected {status}")
+    recorded = exited[0].get("status", 128 + exited[0].get("signal", 0)) if exited else None
+    if recorded != status:
+        complaints.append(f"the record says status {recorded}, expected {status}")
+    if closed.get("channel", {}).get("dropped") != 0:
+        complaints.append("the channel dropped events")
+    if seen.verified != "VERIFIED":
+        complaints.append(f"verify says {seen.verified}")
+    return complaints
+
+
+def wanted_events(scenario):
+    """As the data writes it: [call, rule, errno] with what else the scenario says of it."""
+    return [{"cause": "policy", "outcome": "denied", "count": 1, **event} for event in scenario.get("events", [])]
+
+
+def judge_events(scenario, seen, depth):
+    wanted = wanted_events(scenario)
+    found = [{"call": event["object"]["name"], "rule": event["rule"], "errno": event["errno"], "cause": event["cause"],
+              "outcome": event["outcome"], "count": event["count"]} for event in seen.events()]
+    compared = [{key: one[key] for key in ("call", "rule", "errno", "cause", "outcome", "count")} for one in wanted]
+
+    def order(event):
+        return sorted(map(str, event.items()))
+
+    if merged(found) != merged(compared):
+        return [f"events {sorted(found, key=order)}, expected {sorted(compared, key=order)}"]
+    complaints = []
+    for event in seen.events():
+        complaints += judge_event(scenario, seen, depth, event)
+    return complaints
+
+
+def merged(events):
+    """Equal events in one or in several batches are the same number of actions."""
+    total = {}
+    for event in events:
+        key = tuple(sorted((name, str(value)) for name, value in event.items() if name != "count"))
+        total[key] = total.get(key, 0) + event["count"]
+    return total
+
+
+def judge_event(scenario, seen, depth, event):
+    if (event["operation"], event["object"]["type"], event["domain"]) != ("call", "syscall", "syscall"):
+        return [f"event {event['number']} is no system call: {event}"]
+    if (event["timing"], event["synchrony"]) != ("pre", "sync"):
+        return [f"event {event['number']} was not decided before the call"]
+    executable = scenario.get("executable")
+    if executable and event["executable"] != executable.format(**seen.places):
+        return [f"the record names {event['executable']!r}, expected {executable!r}"]
+    if "ends_with" in scenario and not seen.pid:
+        return []
+    chain = (event["pid"], *event["parents"])
+    expected = (seen.pid, *seen.parents) if depth == "grandchild" else (seen.pid, seen.warden)
+    if scenario.get("caller") == "child":
+        chain = chain[1:]
+    elif scenario.get("caller") == "sibling":
+        chain, expected = chain[1:], expected[1:]
+    elif scenario.get("caller") == "many":
+        return [] if event["parents"] and seen.pid in (*event["parents"], event["pid"]) else [f"lineage {chain} without {seen.pid}"]
+    elif scenario.get("caller") == "deep":
+        return [] if event["pid"] == seen.pid and len(event["parents"]) == 64 else [f"lineage {len(chain)} of {seen.pid}"]
+    if depth == "grandchild":
+        expected += (seen.warden,)
+    return [] if chain == expected else [f"{event['object']['name']} says lineage {chain}, expected {expected}"]
+
+
+def judge_claims(scenario, seen):
+    claims = {domain["domain"]: domain for domain in seen.report.get("domains", [])}
+    complaints = []
+    for name, claim in claims.items():
+        complaints += judge_claim(scenario, seen, name, claim)
+    return complaints or ([] if claims else ["verify recomputed no claim"])
+
+
+def judge_claim(scenario, seen, name, claim):
+    by_policy = sum(event["count"] for event in seen.events()
+                    if event["domain"] == name and event["cause"] == "policy" and not event["rule"].startswith("self_protection."))
+    has_channel = seen.capabilities.get(name, {}).get("channel", {}).get("mechanism", "none") != "none"
+    if by_policy:
+        good = claim["claim"] == "denied_before_execution" and claim["denied_actions"] == by_policy
+    elif name == scenario.get("domain") and has_channel and not declared(scenario, seen.capabilities) and name != "syscall":
+        good = claim["claim"] == "denied_before_execution"
+    else:
+        good = claim["claim"] in QUIET and claim["denied_actions"] == 0
+    if not good:
+        return [f"claim of {name} is {claim['claim']} ({claim['denied_actions']}) with {by_policy} denied by policy"]
+    if claim["claim"] != "not_stated" and claim["boundary"] not in ("proved", "installed"):
+        return [f"boundary of {name} is {claim['boundary']}"]
+    wanted = scenario.get("channel", "complete")
+    if name == "syscall" and claim["claim"] != "not_stated" and claim["channel"]["state"] != wanted:
+        return [f"channel is {claim['channel']['state']}, expected {wanted}"]
+    return []

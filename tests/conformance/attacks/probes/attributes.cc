@@ -1,0 +1,90 @@
+// What Landlock does not restrict: attributes, and looking at names.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "probe.h"
+
+namespace attacks {
+namespace {
+
+int look_at(const Args& args) {
+  struct stat status {};
+  const int result = result_of(::stat(args[0].c_str(), &status));
+  if (result == 0) {
+    char text[64];
+    const int size =
+        std::snprintf(text, sizeof text, "size %lld", static_cast<long long>(status.st_size));
+    leak(text, static_cast<std::size_t>(size));
+  }
+  return result;
+}
+
+int read_link(const Args& args) {
+  char target[4096];
+  const ssize_t size = ::readlink(args[0].c_str(), target, sizeof target);
+  if (size < 0) {
+    return errno;
+  }
+  leak(target, static_cast<std::size_t>(size));
+  return 0;
+}
+
+int set_times(const Args& args) {
+  const timespec times[2] = {{1000000000, 0}, {1000000000, 0}};
+  return result_of(::utimensat(AT_FDCWD, args[0].c_str(), times, 0));
+}
+
+int set_attribute(const Args& args) {
+  return result_of(::setxattr(args[0].c_str(), "user.attack", "taken", 5, 0));
+}
+
+int get_attribute(const Args& args) {
+  char value[256];
+  const ssize_t size = ::getxattr(args[0].c_str(), args[1].c_str(), value, sizeof value);
+  if (size < 0) {
+    return errno;
+  }
+  leak(value, static_cast<std::size_t>(size));
+  return 0;
+}
+
+// On a handle, which needs no right to get.
+int change_mode_by_handle(const Args& args) {
+  const int handle = ::open(args[0].c_str(), O_PATH | O_CLOEXEC);
+  const std::string name = "/proc/self/fd/" + std::to_string(handle);
+  return result_of(::chmod(name.c_str(), static_cast<mode_t>(number(args[1]))));
+}
+
+}  // namespace
+
+const Attempts& attribute_attempts() {
+  static const Attempts list = {
+      {"stat", 1, look_at},
+      {"access", 1, [](const Args& a) { return result_of(::access(a[0].c_str(), F_OK)); }},
+      {"readlink", 1, read_link},
+      {"chdir", 1, [](const Args& a) { return result_of(::chdir(a[0].c_str())); }},
+      {"chmod", 2,
+       [](const Args& a) {
+         return result_of(::chmod(a[0].c_str(), static_cast<mode_t>(number(a[1]))));
+       }},
+      {"change_mode_by_handle", 2, change_mode_by_handle},
+      {"chown", 2,
+       [](const Args& a) {
+         const auto user = static_cast<uid_t>(number(a[1]));
+         return result_of(::lchown(a[0].c_str(), user, user));
+       }},
+      {"set_times", 1, set_times},
+      {"set_attribute", 1, set_attribute},
+      {"get_attribute", 2, get_attribute},
+  };
+  return list;
+}
+
+}  // namespace attacks

@@ -1,0 +1,119 @@
+// Words that look like evidence, and names made to confuse whoever writes it down.
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "probe.h"
+
+namespace attacks {
+namespace {
+
+// TEXT: on every stream we have.
+int print_everywhere(const Args& args) {
+  for (const int fd : {1, 2}) {
+    [[maybe_unused]] ssize_t ignored = ::write(fd, args[0].c_str(), args[0].size());
+    ignored = ::write(fd, "\n", 1);
+  }
+  return result_of(::syscall(SYS_unshare, 0));
+}
+
+// NAME: the process takes it, and makes the forbidden call under it.
+int call_under_name(const Args& args) {
+  ::prctl(PR_SET_NAME, args[0].c_str());
+  return result_of(::syscall(SYS_unshare, 0));
+}
+
+std::string own_program() {
+  char path[4096] = {};
+  return ::readlink("/proc/self/exe", path, sizeof path - 1) < 0 ? "" : path;
+}
+
+// FROM TO: copies a program.
+int copy_program(const std::string& from, const std::string& to) {
+  const int source = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  const int target = ::open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+  static char data[1 << 16];
+  for (ssize_t got = 0; (got = ::read(source, data, sizeof data)) > 0;) {
+    if (::write(target, data, static_cast<std::size_t>(got)) != got) {
+      return errno;
+    }
+  }
+  ::close(source);
+  ::close(target);
+  return target < 0 ? EACCES : 0;
+}
+
+// PATH HOW: a copy of this program under that path makes the forbidden call; with HOW "gone" the
+// copy is removed before. Its file name is what the record has to carry.
+int call_as(const Args& args) {
+  if (const int result = copy_program(own_program(), args[0]); result != 0) {
+    return result;
+  }
+  const int pid = ::fork();
+  if (pid == 0) {
+    ::execl(args[0].c_str(), args[0].c_str(),
+            args[1] == "gone" ? "call_unnamed" : "unshare_nothing", args[0].c_str(), nullptr);
+    ::_exit(97);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WEXITSTATUS(status) == 0 ? 0 : (WEXITSTATUS(status) == 40 ? EPERM : ECHILD);
+}
+
+int call_unnamed(const Args& args) {
+  ::unlink(args[0].c_str());
+  return result_of(::syscall(SYS_unshare, 0));
+}
+
+// BYTES: a command line of that size.
+int call_with_long_arguments(const Args& args) {
+  const std::string word(static_cast<std::size_t>(number(args[0])), 'x');
+  const std::string program = own_program();
+  const int pid = ::fork();
+  if (pid == 0) {
+    std::vector<char*> words = {const_cast<char*>(program.c_str()),
+                                const_cast<char*>("unshare_nothing")};
+    words.insert(words.end(), 8, const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    ::execv(program.c_str(), words.data());
+    ::_exit(97);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WEXITSTATUS(status) == 0 ? 0 : (WEXITSTATUS(status) == 40 ? EPERM : ECHILD);
+}
+
+// The call by which the launch helper speaks to the supervisor. 0 when somebody answers it.
+int fake_rendezvous(const Args& args) {
+  return result_of(::syscall(number(args[0]), 1, 0, 0, 0, 0, 0));
+}
+
+// STATUS SIGNAL: ends as if aasm itself had ended so.
+int end_with(const Args& args) {
+  std::printf("attempt end_with ok 0 pid %d parents %d\n", ::getpid(), ::getppid());
+  std::fflush(stdout);
+  ::_exit(number(args[0]));
+}
+
+}  // namespace
+
+const Attempts& evidence_attempts() {
+  static const Attempts list = {
+      {"print_everywhere", 1, print_everywhere},
+      {"call_under_name", 1, call_under_name},
+      {"call_as", 2, call_as},
+      {"call_unnamed", 1, call_unnamed},
+      {"call_with_long_arguments", 1, call_with_long_arguments},
+      {"fake_rendezvous", 1, fake_rendezvous},
+      {"end_with", 1, end_with},
+  };
+  return list;
+}
+
+}  // namespace attacks

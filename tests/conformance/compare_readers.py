@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+"""`aasm verify` and the second reader must agree on every ledger, receipt and trust file, good or damaged.
+
+    AASM=build/release/bin/aasm tests/conformance/compare_readers.py [--mutations N] [--seed S] [--one SEED]
+
+Makes ledgers with the binary, damages them by a seeded generator, and fails on the first difference in verdict,
+findings or claims, with the seed that makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import shutil
+import sys
+import tempfile
+import traceback
+
+import agreement
+import scenarios
+from body_mutations import BodyMutator
+from file_mutations import RowMutator, flip, flip_text
+from forge import Forge, load, load_blobs
+from ledgers import Ledgers
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHAPES = (("body", 45), ("rows", 22), ("bytes", 13), ("wal", 5), ("receipt", 8), ("trust", 4), ("head", 3))
+
+
+class Comparison:
+    """The files that mutations start from, and one comparison per seed."""
+
+    def __init__(self, binary: str, place: pathlib.Path) -> None:
+        self.binary = binary
+        self.place = place
+        self.ledgers = Ledgers(binary, place / "real")
+        home = self.ledgers.home
+        self.base = Forge(load(home / "ledger.db"), load_blobs(home / "ledger.db"))
+        for path, data in zip((place / "trust", place / "trust.keys"), self.base.trust()):
+            path.write_bytes(data)
+        self.seen: collections.Counter[str] = collections.Counter()
+        self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
+        os.environ["AASM_HOME"] = str(place / "no-such-home")
+
+    def scenario(self, name: str) -> list[str]:
+        """The differences on an undamaged ledger of this kind."""
+        forge = self.base.copy()
+        getattr(scenarios, name)(scenarios.Run(forge, self.ledgers.denied))
+        return self._forged(forge)
+
+    def _forged(self, forge: Forge, *arguments: str) -> list[str]:
+        forge.build()
+        forge.write(self.place / "forged.db")
+        return self._compare(self.place / "forged.db", self.place / "trust", *arguments)
+
+    def _compare(self, target: pathlib.Path, trust: pathlib.Path | None, *arguments: str) -> list[str]:
+        everything = [str(target), *(["--trust", str(trust)] if trust else []), *arguments]
+        left = agreement.theirs(self.binary, everything)
+        try:
+            right = agreement.ours(everything)
+        except Exception:  # pylint: disable=broad-except
+            return ["the reader raised: " + traceback.format_exc(limit=-3)]
+        self.seen[left["verdict"]] += 1
+        self.seen.update(name for name in left if name.startswith("finding "))
+        self.seen.update(f"claim {one['claim']}" for one in left.values() if isinstance(one, dict) and "claim" in one)
+        return agreement.differences(left, right)
+
+    def is_known(self, differences: list[str]) -> bool:
+        names = {line.split(": ")[0] for line in differences}
+        for one in self.known:
+            if one["differences"][0] in names:
+                names -= set(one["differences"])
+        return not names
+
+    def one(self, seed: int) -> tuple[str, list[str]]:
+        """What was done, and the differences."""
+        rng = random.Random(seed)
+        names, shares = zip(*SHAPES)
+        shape = rng.choices(names, shares)[0]
+        note, differences = getattr(self, shape)(rng)
+        return f"{shape} {note}", differences
+
+    def body(self, rng: random.Random) -> tuple[str, list[str]]:
+        forge = self.base.copy()
+        note = []
+        run = scenarios.Run(forge, self.ledgers.denied)
+        for scenario in rng.sample(scenarios.SCENARIOS, rng.choice((0, 0, 1, 1, 1, 2))):
+            try:
+                scenario(run)
+            except (IndexError, ValueError):
+                continue
+            note.append(scenario.__name__)
+        mutator = BodyMutator(rng, self.base)
+        if rng.random() < 0.93:
+            mutator.apply(forge)
+        options = rng.choice(((), (), (), (), ("--allow-open",), ("--require-close",), ("--run", self.ledgers.denied)))
+        return f"{note} {mutator.note} {options}", self._forged(forge, *options)
+
+    def rows(self, rng: random.Random) -> tuple[str, list[str]]:
+        target = self._copy()
+        mutator = RowMutator(rng, self.ledgers.other_home / "ledger.db")
+        mutator.apply(target)
+        return str(mutator.note), self._compare(target, self.ledgers.trust)
+
+    def bytes(self, rng: random.Random) -> tuple[str, list[str]]:
+        target, note = self._copy(), []
+        target.write_bytes(flip(rng, target.read_bytes(), note))
+        return str(note), self._compare(target, self.ledgers.trust)
+
+    def wal(self, rng: random.Random) -> tuple[str, list[str]]:
+        target, note = self._copy(self.ledgers.with_wal), []
+        wal = target.with_name(target.name + "-wal")
+        if rng.random() < 0.8:
+            wal.write_bytes(flip(rng, wal.read_bytes(), note))
+        else:
+            target.write_bytes(flip(rng, target.read_bytes(), note))
+        return str(note), self._compare(target, self.ledgers.trust)
+
+    def receipt(self, rng: random.Random) -> tuple[str, list[str]]:
+        note: list[str] = []
+        target = self.place / "receipt"
+        if rng.random() < 0.5:
+            target.write_bytes(flip_text(rng, rng.choice(self.ledgers.receipts), note))
+        else:
+            target.write_bytes(self.ledgers.reworked_receipt(rng, note))
+        return str(note), self._compare(target, self.ledgers.trust if rng.random() < 0.9 else None)
+
+    def trust(self, rng: random.Random) -> tuple[str, list[str]]:
+        note: list[str] = []
+        for name in ("trust", "trust.keys"):
+            data = (self.ledgers.home / name).read_bytes()
+            if name == "trust.keys":
+                data += self.ledgers.revocation(rng, note)
+            (self.place / f"m-{name}").write_bytes(flip_text(rng, data, note) if rng.random() < 0.5 else data)
+        (self.place / "m-trust").rename(self.place / "m")
+        (self.place / "m-trust.keys").rename(self.place / "m.keys")
+        target = rng.choice((self.ledgers.home / "ledger.db", self.ledgers.receipt_file))
+        return str(note), self._compare(target, self.place / "m")
+
+    def head(self, rng: random.Random) -> tuple[str, list[str]]:
+        note: list[str] = []
+        head = rng.choice(self.ledgers.notes)
+        (self.place / "head").write_bytes(flip_text(rng, head, note) if rng.random() < 0.7 else head)
+        target = rng.choice((self.ledgers.home / "ledger.db", self.ledgers.receipt_file, self.ledgers.short))
+        return f"{target.name} {note}", self._compare(target, self.ledgers.trust, "--expect-head", str(self.place / "head"))
+
+    def _copy(self, source: pathlib.Path | None = None) -> pathlib.Path:
+        source, target = source or self.ledgers.home / "ledger.db", self.place / "damaged.db"
+        for suffix in ("", "-wal"):
+            target.with_name(target.name + suffix).unlink(missing_ok=True)
+            if source.with_name(source.name + suffix).exists():
+                shutil.copy(source.with_name(source.name + suffix), target.with_name(target.name + suffix))
+        return target
+
+
+def report(what: str, differences: list[str]) -> None:
+    print(f"DIFFERENT: {what}"[:1500])
+    for line in differences[:8]:
+        print(f"    {line}"[:700])
+    sys.stdout.flush()
+
+
+def fixed(comparison: Comparison) -> int:
+    """The undamaged ledgers, and the known disagreements, which must still be there."""
+    failures = 0
+    for scenario in scenarios.SCENARIOS:
+        differences = comparison.scenario(scenario.__name__)
+        if differences and not comparison.is_known(differences):
+            report(f"scenario {scenario.__name__}", differences)
+            failures += 1
+    for known in comparison.known:
+        differences = comparison.scenario(known["scenario"])
+        if {line.split(": ")[0] for line in differences} != set(known["differences"]):
+            report(f"known disagreement {known['scenario']} is another now, or gone: remove or correct its fixture", differences)
+            failures += 1
+    return failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mutations", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1, help="the first of the seeds")
+    parser.add_argument("--one", type=int, help="only this seed, with everything it prints")
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files of the last difference")
+    parser.add_argument("--all", action="store_true", help="go on after a difference")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="aasm-conformance-") as place:
+        comparison = Comparison(os.environ["AASM"], pathlib.Path(place))
+        failures = 0 if given.one is not None else fixed(comparison)
+        seeds = [given.one] if given.one is not None else range(given.seed, given.seed + given.mutations)
+        for seed in seeds:
+            what, differences = comparison.one(seed)
+            if given.one is not None:
+                print(what)
+            if differences and not comparison.is_known(differences):
+                report(f"seed {seed}: {what}", differences)
+                failures += 1
+                if given.keep is not None:
+                    shutil.copytree(place, given.keep / str(seed), ignore=shutil.ignore_patterns("work", "probes", "runs"))
+                if not given.all:
+                    break
+        print(", ".join(f"{name} {count}" for name, count in sorted(comparison.seen.items())))
+    print(f"{failures} disagreements")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""Builds whole ledgers with keys of its own from the records of a real one.
+
+What a test changes in a body is then signed, chained and checkpointed rightly, so that only the
+meaning is wrong: the claims and the contradictions are reached, not only the hashes.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import pathlib
+import sqlite3
+from dataclasses import dataclass, field
+from typing import Any
+
+from reader import ed25519, merkle, notes, profile, spec, statement
+
+
+@dataclass
+class Entry:
+    """One record to be. `signer` overrides who signs: host, run, or a stranger."""
+
+    kind: str
+    run: str
+    body: dict[str, Any]
+    wall: str
+    mono_ns: str
+    boot: str
+    signer: str = ""
+    envelope: dict[str, Any] = field(default_factory=dict)
+
+
+def seed(text: str) -> bytes:
+    return hashlib.sha256(b"aasm conformance\n" + text.encode("utf-8")).digest()
+
+
+def load(path: pathlib.Path) -> list[Entry]:
+    """The records of a ledger that is known to be good."""
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    rows = connection.execute("SELECT payload FROM records ORDER BY seq").fetchall()
+    connection.close()
+    result = []
+    for (payload,) in rows:
+        predicate = profile.parse(payload)["predicate"]
+        aasm = predicate["aasm"]
+        result.append(Entry(aasm["kind"], aasm["run"], predicate["body"], aasm["wall"], aasm["mono_ns"], aasm["boot"]))
+    return result
+
+
+def load_blobs(path: pathlib.Path) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    rows = connection.execute("SELECT sha256, salt, data FROM blobs").fetchall()
+    connection.close()
+    return rows
+
+
+@dataclass
+class Forge:
+    """`write` makes the database; `trust` the two trust files that pin it."""
+
+    entries: list[Entry]
+    blobs: list[tuple[Any, ...]]
+    origin: str = "forged.example/ledger/0123456789abcdef"
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    checkpoints: list[tuple[Any, ...]] = field(default_factory=list)
+    leaves: list[bytes] = field(default_factory=list)
+    skip_checkpoints: set[int] = field(default_factory=set)
+
+    def copy(self) -> Forge:
+        return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
+
+    def root(self) -> bytes:
+        return ed25519.public_of(seed("root"))
+
+    def key_of(self, entry: Entry) -> bytes:
+        """The seed that signs this entry."""
+        host = statement.ledger_kind(entry.kind) or entry.kind in ("run.opened", "run.recovered")
+        who = entry.signer or ("host" if host else "run")
+        return seed(entry.run if who == "run" else who)
+
+    def certificate(self, purpose: str) -> dict[str, str]:
+        public = ed25519.public_of(seed(purpose)).hex()
+        text = f"aasm.cert.v1\n{self.origin}\n{purpose}\n{public}".encode("utf-8")
+        signature = base64.b64encode(ed25519.sign(seed("root"), text)).decode("ascii")
+        return {"key": public, "purpose": purpose, "signature": signature}
+
+    def rekey(self, entry: Entry) -> None:
+        """Puts our keys where the real ones stood; leaves alone what a mutation has taken away."""
+        body = entry.body
+        if entry.kind == "ledger.created":
+            body.update(origin=self.origin, root=self.root().hex(), host=self.certificate("host"),
+                        log=self.certificate("log"))
+        if entry.kind == "run.opened":
+            body["run_key"] = ed25519.public_of(seed(entry.run)).hex()
+            if "checkpoint" in body and self.checkpoints:
+                body["checkpoint"] = self.checkpoints[-1][1].decode("utf-8")
+        reference = body.get("reference")
+        if entry.kind == "capability.probed" and isinstance(reference, dict) and isinstance(reference.get("seq"), int):
+            if 0 <= reference["seq"] < len(self.leaves):
+                reference["leaf"] = self.leaves[reference["seq"]].hex()
+
+    def payload(self, seq: int, prev: bytes, entry: Entry) -> bytes:
+        public = ed25519.public_of(self.key_of(entry))
+        aasm = {"v": 1, "log": self.origin, "seq": seq, "prev": prev.hex(), "run": entry.run, "kind": entry.kind,
+                "wall": entry.wall, "mono_ns": entry.mono_ns, "boot": entry.boot,
+                "key": merkle.sha256(public).hex(), **entry.envelope}
+        text = f"aasm.subject.v1\n{self.origin}\n{entry.run or 'ledger'}".encode("utf-8")
+        return profile.canonical({
+            "_type": statement.TYPE, "predicate": {"aasm": aasm, "body": entry.body},
+            "predicateType": f"urn:aasm:attestation:{entry.kind}:v1",
+            "subject": [{"digest": {"sha256": merkle.sha256(text).hex()}, "name": "run"}]})
+
+    def build(self, rekey: bool = True) -> None:
+        tree, prev = merkle.CompactRange(), merkle.genesis_prev(self.origin)
+        for seq, entry in enumerate(self.entries):
+            if rekey:
+                self.rekey(entry)
+            payload = self.payload(seq, prev, entry)
+            key = self.key_of(entry)
+            leaf = merkle.leaf_hash(payload)
+            self.rows.append((seq, prev, leaf, payload, merkle.sha256(ed25519.public_of(key)),
+                              ed25519.sign(key, merkle.pae(payload))))
+            self.leaves.append(leaf)
+            tree.append(leaf)
+            prev = leaf
+            if (entry.kind in ("ledger.created", "run.closed", "run.recovered")) and tree.size not in self.skip_checkpoints:
+                self.checkpoint(tree)
+
+    def checkpoint(self, tree: merkle.CompactRange) -> None:
+        note = notes.make(self.origin, tree.size, tree.root(), seed("log"))
+        self.checkpoints.append((tree.size, note, tree.frontier()))
+
+    def write(self, path: pathlib.Path) -> None:
+        path.unlink(missing_ok=True)
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("PRAGMA journal_mode=OFF")
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA application_id=0x4153414D")
+        connection.execute("PRAGMA user_version=1")
+        connection.execute("BEGIN")
+        for _kind, _name, sql in spec.schema():
+            connection.execute(sql)
+        connection.executemany("INSERT INTO records VALUES(?,?,?,?,?,?)", self.rows)
+        connection.executemany("INSERT INTO blobs VALUES(?,?,?)", self.blobs)
+        connection.executemany("INSERT INTO checkpoints VALUES(?,?,?)", self.checkpoints)
+        connection.execute("COMMIT")
+        connection.close()
+
+    def trust(self) -> tuple[bytes, bytes]:
+        log = notes.VerifierKey(self.origin, notes.LOG_TYPE, ed25519.public_of(seed("log"))).text()
+        root = notes.VerifierKey(self.origin, notes.LOG_TYPE, self.root()).text()
+        return f"log {log}\nquorum none\n".encode(), f"root {self.origin} {root}\n".encode()

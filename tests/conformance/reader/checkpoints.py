@@ -1,0 +1,137 @@
+"""Checkpoints, cadence, embedded checkpoints, references to compare with (ledger-format.md sections 6 and 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .findings import Findings
+from .keys import KeyState
+from .merkle import CompactRange
+from .notes import Note, NoteError, signed_by
+from .trust import Trust
+
+
+@dataclass
+class Checkpoints:
+    findings: Findings
+    keys: KeyState | None
+    trust: Trust | None
+    sizes: list[int] = field(default_factory=list)
+    notes: dict[int, Note] = field(default_factory=dict)
+    raw: dict[int, bytes] = field(default_factory=dict)
+    good: list[int] = field(default_factory=list)
+
+    def check(self, rows: list[tuple[Any, ...]], leaves: list[bytes]) -> None:
+        """Compares every row with the tree of `leaves`."""
+        trees = trees_at({row[0] for row in rows if isinstance(row[0], int)}, leaves)
+        for size, note, frontier in rows:
+            seq = size - 1
+            if type(size) is not int or type(note) is not bytes or type(frontier) is not bytes or size < 1:
+                self.findings.add("checkpoint_malformed", -1)
+                continue
+            if size > len(leaves):
+                self.findings.add("checkpoint_beyond_records", -1, str(len(leaves)), f"{size} records")
+                continue
+            self.sizes.append(size)
+            self.raw[size] = note
+            root, edge = trees[size]
+            healthy = self._note(size, note, root, seq)
+            if frontier != edge:
+                self.findings.add("checkpoint_frontier", seq, frontier.hex(), edge.hex())
+            if healthy:
+                self.good.append(size)
+
+    def _note(self, size: int, data: bytes, root: bytes, seq: int) -> bool:
+        try:
+            note = Note.parse(data)
+        except NoteError as error:
+            self.findings.add("checkpoint_malformed", seq, detail=str(error))
+            return False
+        self.notes[size] = note
+        healthy = True
+        if self.keys is None:
+            self.findings.add("key_unresolved", seq)
+            healthy = False
+        else:
+            if note.origin != self.keys.origin:
+                self.findings.add("checkpoint_origin", seq, note.origin)
+                healthy = False
+            signed = signed_by(note, self.keys.log_key)
+            if signed is not True:
+                self.findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature", seq)
+                healthy = False
+        if note.size != size:
+            self.findings.add("checkpoint_size_mismatch", seq, str(note.size), str(size))
+            healthy = False
+        if note.root != root:
+            self.findings.add("checkpoint_root", seq, note.root.hex(), root.hex())
+            healthy = False
+        return healthy
+
+    def cadence(self, run_ends: list[int], total: int, distance: int) -> None:
+        present = set(self.sizes)
+        for position in run_ends:
+            if position + 1 not in present:
+                self.findings.add("checkpoint_cadence", position)
+        last = 0
+        for size in self.sizes:
+            if size - last > distance:
+                self.findings.add("checkpoint_cadence", size - 1)
+            last = size
+        if total - last > distance:
+            self.findings.add("checkpoint_cadence", total - 1)
+
+    @property
+    def signed_up_to(self) -> int:
+        return max(self.good, default=0)
+
+
+def trees_at(sizes: set[int], leaves: list[bytes]) -> dict[int, tuple[bytes, bytes]]:
+    """Root and frontier of the tree at each of `sizes`."""
+    tree, result = CompactRange(), {0: (CompactRange().root(), b"")}
+    for leaf in leaves:
+        tree.append(leaf)
+        if tree.size in sizes:
+            result[tree.size] = (tree.root(), tree.frontier())
+    return result
+
+
+def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, findings: Findings) -> None:
+    """As `compare_reference` for a receipt, of which only one tree head is known."""
+    try:
+        note = Note.parse(data)
+    except NoteError as error:
+        findings.add("reference_unreadable", detail=str(error))
+        return
+    if note.origin != keys.origin:
+        findings.add("reference_other_origin", detail=note.origin)
+        return
+    signed = signed_by(note, keys.log_key)
+    if signed is not True:
+        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
+    elif note.size != mine.size:
+        findings.add("reference_not_comparable")
+    elif note.root != mine.root:
+        findings.add("forked")
+
+
+def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], findings: Findings) -> None:
+    """A note kept elsewhere: heads/, --expect-head, --state."""
+    try:
+        note = Note.parse(data)
+    except NoteError as error:
+        findings.add("reference_unreadable", detail=str(error))
+        return
+    if keys is None or note.origin != keys.origin:
+        findings.add("reference_other_origin", detail=note.origin)
+        return
+    signed = signed_by(note, keys.log_key)
+    if signed is not True:
+        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
+        return
+    if note.size > len(leaves):
+        findings.add("rolled_back", -1, str(len(leaves)), str(note.size))
+        return
+    if trees_at({note.size}, leaves)[note.size][0] != note.root:
+        findings.add("forked")

@@ -1,0 +1,46 @@
+"""Command line of the second reader: the options of `aasm verify` that change a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+
+from . import verify
+from .trust import TrustError, load
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="reader", description="A second reader of ledgers and receipts.")
+    result.add_argument("file", type=pathlib.Path)
+    result.add_argument("--trust", type=pathlib.Path)
+    result.add_argument("--run", default="")
+    result.add_argument("--allow-open", action="store_true")
+    result.add_argument("--require-close", action="store_true")
+    result.add_argument("--expect-head", type=pathlib.Path)
+    result.add_argument("--state", type=pathlib.Path)
+    return result
+
+
+def run(arguments: list[str]) -> tuple[int, dict[str, object]]:
+    given = parser().parse_args(arguments)
+    options = verify.Options(run=given.run, allow_open=given.allow_open, require_close=given.require_close)
+    options.explicit = given.trust is not None
+    home = pathlib.Path(os.environ.get("AASM_HOME") or pathlib.Path.home() / ".aasm")
+    try:
+        if given.trust is not None or (home / "trust").exists():
+            options.trust = load(given.trust or home / "trust")
+    except TrustError as error:
+        return 2, {"verdict": "USAGE", "exit_status": 2, "error": str(error)}
+    for reference in (given.expect_head, given.state):
+        if reference is not None and reference.exists():
+            options.references.append(reference.read_bytes())
+    report = verify.verify(given.file, options)
+    return int(report["exit_status"]), report
+
+
+def main(arguments: list[str]) -> int:
+    status, report = run(arguments)
+    print(json.dumps(report, indent=1, sort_keys=True))
+    return status

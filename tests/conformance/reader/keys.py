@@ -1,0 +1,67 @@
+"""Which key signs what, and whether the trust files know it (ledger-format.md section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import ed25519
+from .findings import Findings
+from .merkle import sha256
+from .notes import LOG_TYPE, NoteError, VerifierKey, decode_base64
+from .trust import Trust
+
+
+def keyid(public: bytes) -> bytes:
+    return sha256(public)
+
+
+@dataclass
+class KeyState:
+    """The keys that record 0 establishes. None stands for a key that could not be established."""
+
+    origin: str
+    root: bytes
+    host: bytes
+    log: bytes
+    distance: int
+
+    @property
+    def log_key(self) -> VerifierKey:
+        return VerifierKey(self.origin, LOG_TYPE, self.log)
+
+
+def certificate_valid(root: bytes, origin: str, purpose: str, certificate: dict[str, Any]) -> bool:
+    if certificate["purpose"] != purpose:
+        return False
+    try:
+        signature = decode_base64(certificate["signature"])
+    except NoteError:
+        return False
+    message = f"aasm.cert.v1\n{origin}\n{purpose}\n{certificate['key']}".encode("utf-8")
+    return ed25519.verify(root, message, signature)
+
+
+def establish(body: dict[str, Any], findings: Findings) -> KeyState:
+    """The key state of a `ledger.created` body that has passed its check."""
+    root = bytes.fromhex(body["root"])
+    for purpose in ("host", "log"):
+        if not certificate_valid(root, body["origin"], purpose, body[purpose]):
+            findings.add("certificate_bad", 0, detail=purpose)
+    return KeyState(body["origin"], root, bytes.fromhex(body["host"]["key"]), bytes.fromhex(body["log"]["key"]),
+                    body["checkpoint_every"])
+
+
+def check_pins(state: KeyState, trust: Trust | None, explicit: bool, findings: Findings) -> bool:
+    """Compares with the trust files; True when the origin is pinned."""
+    if trust is None or not trust.knows(state.origin):
+        findings.add("foreign_ledger" if explicit else "origin_not_pinned", 0, detail=state.origin)
+        return False
+    logs = trust.logs_of(state.origin)
+    if trust.roots[state.origin].public != state.root:
+        findings.add("root_mismatch", 0)
+    if not logs:
+        findings.add("log_not_pinned", 0)
+    elif all(key.public != state.log for key in logs):
+        findings.add("log_key_mismatch", 0)
+    return True

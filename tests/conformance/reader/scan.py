@@ -1,0 +1,214 @@
+"""The scan of the records: numbering, chain, payload, signature, and the state machine of the runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import bodies, ed25519, keys, merkle, profile
+from .findings import Findings
+from .keys import KeyState
+from .runs import RunTable
+from .statement import Statement, StatementError, ledger_kind, parse
+from .trust import Trust
+
+COLUMNS = ((int, None), (bytes, 32), (bytes, 32), (bytes, None), (bytes, 32), (bytes, 64))
+
+
+def _readable(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The row with zeros where a column is of another type or length, so that the scan can go on."""
+    return tuple(value if type(value) is kind and (size is None or len(value) == size) else bytes(size or 0)
+                 for value, (kind, size) in zip(row, COLUMNS))
+
+
+def host_signs(kind: str) -> bool:
+    return ledger_kind(kind) or kind in ("run.opened", "run.recovered")
+
+
+@dataclass
+class Record:
+    """A row that could be read as a statement."""
+
+    position: int
+    seq: int
+    leaf: bytes
+    statement: Statement
+    signed: bool = False
+    known: bool = True
+
+
+@dataclass
+class Scan:
+    findings: Findings
+    trust: Trust | None
+    origin: str = ""
+    keys: KeyState | None = None
+    tree: merkle.CompactRange = field(default_factory=merkle.CompactRange)
+    leaves: list[bytes] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    run_ends: list[int] = field(default_factory=list)
+    open_tail: list[bool] = field(default_factory=list)
+    skipped: int = 0
+    revoked_before: dict[bytes, int] = field(default_factory=dict)
+    skipped_key: bool = False
+    next_seq: int = 0
+    previous: bytes | None = None
+    runs: RunTable = field(default_factory=RunTable)
+
+    def row(self, row: tuple[Any, ...]) -> None:
+        position = self.tree.size
+        if not all(type(value) is kind and (size is None or len(value) == size)
+                   for value, (kind, size) in zip(row, COLUMNS)) or len(row[3]) > profile.MAX_PAYLOAD:
+            self.findings.add("row_malformed", row[0])
+            row = _readable(row)
+        seq, prev, leaf_column, payload, keyid, signature = row
+        if seq != self.next_seq:
+            self.findings.add("sequence_gap", seq, str(seq), str(self.next_seq))
+        self.next_seq = seq + 1
+        leaf = merkle.leaf_hash(payload)
+        self._columns(seq, prev, leaf_column, leaf)
+        self.tree.append(leaf)
+        self.leaves.append(leaf)
+        self.previous = leaf
+        self._payload(position, seq, prev, leaf, payload, keyid, signature)
+
+    def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, run_key: bytes | None) -> Record | None:
+        """One record of a receipt: its neighbours are not at hand."""
+        try:
+            statement = parse(payload)
+        except StatementError as error:
+            self.findings.add(error.code, seq, detail=str(error))
+            return None
+        record = Record(seq, seq, merkle.leaf_hash(payload), statement)
+        if seq == 0:
+            self._genesis(record, statement.prev)
+        if not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
+            return None
+        if not self._subject(record):
+            return None
+        self._envelope(record, statement.prev, keyid)
+        self._body(record)
+        signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
+        record.signed = self._signature(record, payload, signature, signer)
+        return record
+
+    def _columns(self, seq: int, prev: bytes, leaf_column: bytes, leaf: bytes) -> None:
+        expected = self.previous
+        if expected is not None and prev != expected:
+            self.findings.add("prev_mismatch", seq, prev.hex(), expected.hex())
+        if leaf_column != leaf:
+            self.findings.add("leaf_mismatch", seq, leaf_column.hex(), leaf.hex())
+
+    def _payload(self, position: int, seq: int, prev: bytes, leaf: bytes, payload: bytes, keyid: bytes,
+                 signature: bytes) -> None:
+        try:
+            statement = parse(payload)
+        except StatementError as error:
+            self.findings.add(error.code, seq, detail=str(error))
+            if position == 0:
+                self.findings.add("genesis_missing", seq)
+            return
+        record = Record(position, seq, leaf, statement)
+        if position == 0:
+            self._genesis(record, prev)
+        if not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
+            return
+        if not self._subject(record):
+            return
+        self._envelope(record, prev, keyid)
+        self._body(record)
+        run = self.runs.get(statement.run)
+        if host_signs(statement.kind) or not statement.run or (run is not None and not run.end):
+            record.signed = self._signature(record, payload, signature, self._signer(record))
+        self._enter(record)
+
+    def _genesis(self, record: Record, prev: bytes) -> None:
+        statement = record.statement
+        expected = merkle.genesis_prev(statement.log)
+        if prev != expected:
+            self.findings.add("prev_mismatch", record.seq, prev.hex(), expected.hex())
+        try:
+            if statement.kind != "ledger.created" or record.seq != 0:
+                raise bodies.BodyError("another kind")
+            bodies.check(statement.kind, statement.body)
+        except bodies.BodyError as error:
+            self.findings.add("genesis_missing", record.seq, detail=str(error))
+            return
+        self.origin = statement.body["origin"]
+        self.keys = keys.establish(statement.body, self.findings)
+
+    def _subject(self, record: Record) -> bool:
+        if record.statement.subject != record.statement.subject_digest:
+            self.findings.add("subject_mismatch", record.seq)
+            return False
+        return True
+
+    def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
+        statement, seq = record.statement, record.seq
+        checks = (("sequence_mismatch", statement.seq == seq),
+                  ("origin_mismatch", not self.origin or statement.log == self.origin),
+                  ("envelope_prev_mismatch", statement.prev == prev),
+                  ("key_mismatch", statement.key == keyid))
+        for code, holds in checks:
+            if not holds:
+                self.findings.add(code, seq)
+
+    def _body(self, record: Record) -> None:
+        statement = record.statement
+        if not statement.known:
+            record.known = False
+            self.skipped += 1
+            self.skipped_key = self.skipped_key or statement.kind.startswith("key.")
+            self.findings.add("record_skipped", record.seq, statement.kind)
+            return
+        try:
+            bodies.check(statement.kind, statement.body)
+        except bodies.BodyError as error:
+            record.known = False
+            self.findings.add("body_malformed", record.seq, detail=str(error))
+
+    def _signer(self, record: Record) -> bytes | None:
+        statement = record.statement
+        if host_signs(statement.kind) or not statement.run:
+            return self.keys.host if self.keys else None
+        run = self.runs.get(statement.run)
+        return run.key if run else None
+
+    def _signature(self, record: Record, payload: bytes, signature: bytes, signer: bytes | None) -> bool:
+        statement = record.statement
+        if signer is None:
+            self.findings.add("key_unresolved", record.seq, statement.kind)
+            return False
+        if statement.key != keys.keyid(signer):
+            code = "signer_after_skipped_key" if self.skipped_key else "wrong_signer"
+            self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
+            return False
+        if not ed25519.verify(signer, merkle.pae(payload), signature):
+            self.findings.add("bad_signature", record.seq)
+            return False
+        return self._not_revoked(record, signer)
+
+    def _not_revoked(self, record: Record, signer: bytes) -> bool:
+        limit = self.trust.revoked.get(keys.keyid(signer)) if self.trust else None
+        if limit is None:
+            return True
+        if record.position < limit:
+            self.revoked_before[signer] = record.seq
+        else:
+            self.findings.add("key_revoked", record.seq)
+        return True
+
+    def finish(self) -> None:
+        """After the last record: what is reported once a key."""
+        for seq in self.revoked_before.values():
+            self.findings.add("key_revoked_before_limit", seq)
+
+    def _enter(self, record: Record) -> None:
+        statement = record.statement
+        if statement.kind == "ledger.created" and record.seq != 0:
+            self.findings.add("genesis_repeated", record.seq)
+        self.records.append(record)
+        if statement.run:
+            self.runs.enter(record, self)

@@ -1,0 +1,154 @@
+"""The verify algorithm (ledger-format.md section 9): a target to a report."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import blobs, database, receipts
+from .checkpoints import Checkpoints, compare_reference
+from .claims import channel, claims
+from .contradictions import RULES, contradictions
+from .facts import gather
+from .findings import STATUS, Findings
+from .keys import check_pins
+from .notes import Note, NoteError
+from .runs import Run
+from .scan import Record, Scan
+from .trust import Trust
+
+
+MAX_DISTANCE = 256
+COVERAGE = ("records", "signed_up_to", "unsigned_tail", "skipped", "blobs", "blobs_withheld")
+
+
+@dataclass
+class Options:
+    trust: Trust | None = None
+    explicit: bool = False
+    run: str = ""
+    allow_open: bool = False
+    require_close: bool = False
+    heads: bytes | None = None
+    references: list[bytes] = field(default_factory=list)
+
+
+def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
+    """The report on the ledger or receipt at `path`."""
+    findings = Findings()
+    report: dict[str, Any] = {"schema": "aasm.verify-report/1", "coverage": dict.fromkeys(COVERAGE, 0), "runs": []}
+    try:
+        data = database.read_regular(path)
+        if data.startswith(database.MAGIC):
+            report["target"] = "ledger"
+            with tempfile.TemporaryDirectory(prefix="aasm-reader-") as directory:
+                tables = database.read(database.make_copy(path, pathlib.Path(directory)), findings)
+            if tables is not None:
+                _ledger(tables, options, findings, report)
+        elif data.startswith(receipts.MAGIC):
+            report["target"] = "receipt"
+            receipts.check(data, options, findings)
+        else:
+            findings.add("target_not_recognised")
+    except database.Stop as stop:
+        findings.add(stop.code, detail=stop.detail)
+    verdict = findings.verdict()
+    report.update(verdict=verdict, exit_status=STATUS[verdict], findings=findings.groups())
+    return report
+
+
+def _ledger(tables: database.Tables, options: Options, findings: Findings, report: dict[str, Any]) -> None:
+    scan = Scan(findings, options.trust)
+    for row in tables.records:
+        scan.row(row)
+    scan.finish()
+    if not tables.records:
+        findings.add("empty_ledger")
+    if scan.keys is not None:
+        check_pins(scan.keys, options.trust, options.explicit, findings)
+    marks = Checkpoints(findings, scan.keys, options.trust)
+    marks.check(tables.checkpoints, scan.leaves)
+    marks.cadence(scan.run_ends, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
+    withheld = blobs.check(tables.blobs, scan.records, findings)
+    blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
+    _embedded(scan, marks)
+    probes = _probes(scan, options)
+    for note in ([options.heads] if options.heads else []) + options.references:
+        compare_reference(note, scan.keys, scan.leaves, findings)
+    _tail(scan, marks, options)
+    report["runs"] = _runs(scan, probes, options)
+    report["coverage"] = {"records": len(scan.leaves), "signed_up_to": marks.signed_up_to, "skipped": scan.skipped,
+                          "unsigned_tail": len(scan.leaves) - marks.signed_up_to, "blobs": len(tables.blobs),
+                          "blobs_withheld": withheld}
+
+
+def _embedded(scan: Scan, marks: Checkpoints) -> None:
+    for run in scan.runs.runs.values():
+        text = run.opened.statement.body.get("checkpoint")
+        if text is None:
+            continue
+        try:
+            note = Note.parse(text.encode("utf-8"))
+        except NoteError:
+            note = None
+        stored = marks.notes.get(note.size) if note else None
+        if note is None or stored is None or stored.text != note.text or note.size > run.opened.position:
+            scan.findings.add("embedded_checkpoint_unknown", run.opened.seq)
+
+
+def _probes(scan: Scan, options: Options) -> dict[int, Record]:
+    """capability.probed records by place; reports references that lead nowhere."""
+    found: dict[int, Record] = {}
+    for record in scan.records:
+        if record.statement.kind != "capability.probed" or not record.known:
+            continue
+        reference, run = record.statement.body.get("reference"), scan.runs.get(record.statement.run)
+        entered = run is not None and any(one is record for one in run.records) and run.id.startswith(options.run)
+        if entered and reference is not None and reference["seq"] not in found:
+            scan.findings.add("probe_reference_dangling", record.seq)
+        found[record.seq] = record
+    return found
+
+
+def _tail(scan: Scan, marks: Checkpoints, options: Options) -> None:
+    total, newest = len(scan.leaves), max(marks.sizes, default=0)
+    if newest >= total:
+        return
+    tail = [record for record in scan.records if record.position >= newest]
+    unfinished = {run.id for run in scan.runs.runs.values() if not run.end}
+    excluded = options.allow_open and not options.run and len(tail) == total - newest and all(
+        record.statement.run in unfinished for record in tail)
+    scan.findings.add("tail_of_open_runs" if excluded else "tail_unsigned", newest)
+
+
+def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[str, Any]]:
+    runs = list(scan.runs.runs.values())
+    if options.run:
+        runs = [run for run in runs if run.id.startswith(options.run)]
+        if len(runs) != 1:
+            scan.findings.add("run_ambiguous" if runs else "run_not_found")
+            return []
+    return [_one_run(scan, run, probes, options) for run in runs]
+
+
+def _one_run(scan: Scan, run: Run, probes: dict[int, Record], options: Options) -> dict[str, Any]:
+    state = run.state()
+    result: dict[str, Any] = {"id": run.id, "state": state, "opened_seq": run.opened.seq, "last_seq": run.last_seq}
+    if not run.end:
+        excluded = options.allow_open and not options.run
+        scan.findings.add("run_unfinished_excluded" if excluded else "run_unfinished", run.last_seq, detail=run.id)
+        if excluded:
+            return result
+    elif run.end == "run.recovered" and (options.run or options.require_close):
+        scan.findings.add("run_interrupted", run.last_seq, detail=run.id)
+    facts = gather(run, probes)
+    if facts.opened["claims_rules"] != RULES:
+        scan.findings.add("claims_rules_unknown", run.last_seq, detail=run.id)
+        return result
+    for code, seq in contradictions(facts):
+        scan.findings.add(code, seq, detail=run.id)
+    result["channel"] = channel(facts)
+    result["domains"] = claims(facts)
+    return result

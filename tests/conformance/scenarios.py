@@ -1,0 +1,174 @@
+"""Changes that make a good run into another good run: the kinds of ledger that the host here does not produce.
+
+Each takes a forge and the range of entries of one confined run that had a denial.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from forge import Entry, Forge
+
+
+class Run:
+    """The entries of one run in a forge."""
+
+    def __init__(self, forge: Forge, identifier: str) -> None:
+        self.forge = forge
+        self.id = identifier
+
+    def all(self, kind: str) -> list[Entry]:
+        return [entry for entry in self.forge.entries if entry.run == self.id and entry.kind == kind]
+
+    def body(self, kind: str) -> dict[str, Any]:
+        return self.all(kind)[0].body
+
+    def event(self) -> dict[str, Any]:
+        event: dict[str, Any] = self.body("decision.batch")["events"][0]
+        return event
+
+    def insert_before(self, kind: str, entry: Entry) -> None:
+        position = next(i for i, one in enumerate(self.forge.entries) if one.run == self.id and one.kind == kind)
+        self.forge.entries.insert(position, entry)
+        self.body("run.closed")["records"] += 1
+
+    def require(self, domain: str, rule: str, kind: str, reason: str = "", posture: str = "required") -> None:
+        self.body("policy.resolved")["requirements"].append({
+            "default_rule": f"{domain}.default", "descendants": "process_tree", "domain": domain, "evidence": "setup",
+            "intent": "prevent_before_effect", "posture": posture, "rules": [{
+                "effect": "allow", "id": rule, "operation": "use", "selector": {"type": "limit", "value": "5"}}]})
+        outcome = {"achieved": "prevent_before_effect", "descendants": "process_tree", "detail": "", "domain": domain,
+                   "kind": kind, "planned": "prevent_before_effect", "posture": posture, "timing": "pre"}
+        if reason:
+            outcome.update(reason=reason, achieved="observe" if kind == "degraded" else "none")
+            self.body("plan.resolved")["posture"] = "degraded"
+        self.body("plan.resolved")["outcomes"].append(outcome)
+
+
+def observed(run: Run, domain: str = "syscall") -> None:
+    batch = copy.deepcopy(run.all("decision.batch")[0])
+    batch.kind = "observation.batch"
+    batch.body["first"] = 2
+    batch.body["events"][0].update(number=2, domain=domain, outcome="allowed", cause="fault")
+    run.insert_before("process.exited", batch)
+    channel = run.body("run.closed")["channel"]
+    channel["events"] += 1
+    channel["actions"] += batch.body["events"][0]["count"]
+
+
+def observed_elsewhere(run: Run) -> None:
+    observed(run, "credential")
+
+
+def kill(run: Run) -> None:
+    run.body("policy.resolved")["on_denial"] = "kill"
+    run.event()["reply"] = "killed_while_blocked"
+
+
+def kill_but_answered(run: Run) -> None:
+    run.body("policy.resolved")["on_denial"] = "kill"
+
+
+def experimental(run: Run) -> None:
+    run.body("plan.resolved")["experimental"] = True
+
+
+def degraded(run: Run) -> None:
+    run.require("ipc", "ipc.signals", "degraded", "decision_too_late", "degrade_if_unavailable")
+
+
+def unsupported(run: Run) -> None:
+    run.require("network_egress", "network.allowlist[0]", "unmet", "domain_unsupported", "optional")
+
+
+def unmet(run: Run) -> None:
+    run.require("network_egress", "network.allowlist[0]", "unmet", "no_capability_reported", "optional")
+
+
+def unmet_required(run: Run) -> None:
+    run.require("network_egress", "network.allowlist[0]", "unmet", "domain_unsupported")
+
+
+def wall_clock(run: Run) -> None:
+    run.require("resource", "resources.wall_clock_seconds", "enforced")
+    run.body("process.exited")["cause"] = "wall_clock"
+
+
+def wall_clock_not_stated(run: Run) -> None:
+    run.require("resource", "resources.memory_bytes", "enforced")
+    run.body("process.exited")["cause"] = "wall_clock"
+
+
+def memory(run: Run) -> None:
+    run.require("resource", "resources.memory_bytes", "enforced")
+    run.body("process.exited")["cause"] = "memory_limit"
+
+
+def allowed(run: Run) -> None:
+    rules = run.body("policy.resolved")["requirements"]
+    [syscalls] = [one for one in rules if one["domain"] == "syscall"]
+    syscalls["rules"].append({"effect": "allow", "id": "syscalls.allow[1]", "operation": "call",
+                              "selector": {"type": "syscall", "value": "ptrace"}})
+    run.event().update(outcome="allowed", rule="syscalls.allow[1]", errno=0)
+
+
+def allowed_another(run: Run) -> None:
+    allowed(run)
+    run.event()["object"]["name"] = "kcmp"
+
+
+def allowed_by_group(run: Run) -> None:
+    run.event().update(outcome="allowed", rule="syscalls.allow[0]", errno=0)
+
+
+def nested(run: Run) -> None:
+    run.event()["nested_filter"] = True
+    run.body("run.closed")["channel"]["nested_filter_event"] = 1
+
+
+def lossy(run: Run) -> None:
+    run.body("run.closed")["channel"]["dropped"] = 4
+
+
+def host_permission(run: Run) -> None:
+    run.event()["cause"] = "host_permission"
+
+
+def self_protection(run: Run) -> None:
+    run.event()["rule"] = "self_protection.ptrace"
+
+
+def recovered(run: Run) -> None:
+    closing = run.all("run.closed")[0]
+    closing.kind, closing.boot = "run.recovered", "another-boot"
+    closing.body = {"last_kind": "process.exited", "program_may_have_run": True}
+
+
+def two_parts(run: Run) -> None:
+    first = run.all("control.prepared")[0]
+    second = copy.deepcopy(first)
+    run.insert_before("boundary.proved", second)
+    first.body["controls"], second.body["controls"] = first.body["controls"][:5], first.body["controls"][5:]
+    first.body["parts"] = second.body["parts"] = second.body["part"] = 2
+
+
+def without_probe(run: Run) -> None:
+    run.forge.entries.remove(run.all("capability.probed")[0])
+    run.body("run.closed")["records"] -= 1
+
+
+def two_denials(run: Run) -> None:
+    batch = run.body("decision.batch")
+    second = copy.deepcopy(batch["events"][0])
+    second.update(number=2, count=3, pids=2)
+    batch["events"].append(second)
+    channel = run.body("run.closed")["channel"]
+    channel["events"], channel["actions"] = 2, channel["actions"] + 3
+
+
+SCENARIOS: tuple[Callable[[Run], None], ...] = (
+    observed, observed_elsewhere, kill, kill_but_answered, experimental, degraded, unsupported, unmet, unmet_required,
+    wall_clock, wall_clock_not_stated, memory, allowed, allowed_another, allowed_by_group, nested, lossy,
+    host_permission, self_protection, recovered, two_parts, two_denials)

@@ -1,0 +1,236 @@
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "aasm/claims/contradictions.h"
+#include "aasm/schema/json_value.h"
+
+#include "sample_run.h"
+
+// Runs that somebody who holds the keys has signed: every record is well-formed and every
+// signature good, and only their content says that they cannot all be true.
+namespace aasm::claims::test {
+namespace {
+
+using Code = ContradictionCode;
+using schema::Domain;
+
+struct Row {
+  const char* why;
+  Code expected;
+  std::function<void(Records&)> change;
+};
+
+void with_denial(Records& run, const std::function<void(schema::Event&)>& change) {
+  schema::Event event = denied_ptrace();
+  change(event);
+  set_events(run, {event});
+}
+
+void add_allow_rule(Records& run, const char* name) {
+  schema::PolicyRule rule =
+      body_of<schema::PolicyResolved>(run).requirements.at(4).rules.at(0);  // syscalls.allow[0]
+  rule.selector.value = schema::PathBytes(name);
+  body_of<schema::PolicyResolved>(run).requirements.at(4).rules.push_back(rule);
+}
+
+std::vector<Row> setup_rows() {
+  return {
+      {"the plan's backend was never measured", Code::kProbeMissing,
+       [](Records& run) { remove_kind<schema::CapabilityProbed>(run); }},
+      {"another backend was measured", Code::kProbeMissing,
+       [](Records& run) { body_of<schema::CapabilityProbed>(run).backend.id = "other"; }},
+      {"the probe stands behind the plan that relies on it", Code::kProbeMissing,
+       [](Records& run) {
+         std::swap(step_of<schema::CapabilityProbed>(run).body,
+                   step_of<schema::PlanResolved>(run).body);
+       }},
+      {"control.prepared a second time", Code::kControlRepeated,
+       [](Records& run) {
+         Step second = step_of<schema::ControlPrepared>(run);
+         std::get<schema::ControlPrepared>(second.body).controls.clear();
+         run.insert(run.begin() + 5, second);
+         renumber(run);
+       }},
+      {"one control is told twice, differently", Code::kControlRepeated,
+       [](Records& run) {
+         auto& controls = body_of<schema::ControlPrepared>(run).controls;
+         controls.push_back(controls.at(2));
+         controls.back().installed = false;
+       }},
+      {"boundary.proved a second time", Code::kCanaryRepeated,
+       [](Records& run) {
+         Step second = step_of<schema::BoundaryProved>(run);
+         std::get<schema::BoundaryProved>(second.body).canaries.clear();
+         run.insert(run.begin() + 6, second);
+         renumber(run);
+       }},
+      {"one canary is reported twice", Code::kCanaryRepeated,
+       [](Records& run) {
+         auto& canaries = body_of<schema::BoundaryProved>(run).canaries;
+         canaries.push_back(canaries.at(0));
+         canaries.back().inside.outcome = schema::AttemptOutcome::kError;
+       }},
+      {"enforced, and its control is for self-protection", Code::kEnforcedWithoutControl,
+       [](Records& run) {
+         body_of<schema::ControlPrepared>(run).controls.at(0).purpose =
+             schema::Purpose::kSelfProtection;
+       }},
+      {"enforced, and its control was not installed", Code::kEnforcedWithoutControl,
+       [](Records& run) {
+         body_of<schema::ControlPrepared>(run).controls.at(1).installed = false;
+       }},
+      {"enforced, and no control is on it", Code::kEnforcedWithoutControl,
+       [](Records& run) {
+         auto& controls = body_of<schema::ControlPrepared>(run).controls;
+         controls.erase(controls.begin());
+       }},
+  };
+}
+
+std::vector<Row> event_rows() {
+  return {
+      {"a denial under enforcement disabled", Code::kDeniedWithoutBoundary,
+       [](Records& run) { body_of<schema::RunOpened>(run).enforcement_mode = "disabled"; }},
+      {"a denial under isolation none", Code::kDeniedWithoutBoundary,
+       [](Records& run) {
+         body_of<schema::RunOpened>(run).isolation = schema::IsolationClass::kNone;
+       }},
+      {"a denial of a call that policy allows, by the list", Code::kDeniedAgainstPolicy,
+       [](Records& run) {
+         with_denial(run, [](auto& event) {
+           event.object.name = "read";
+           event.rule = "syscalls.allow";
+         });
+       }},
+      {"a denial of a call that policy allows, by another rule", Code::kDeniedAgainstPolicy,
+       [](Records& run) { with_denial(run, [](auto& event) { event.object.name = "prctl"; }); }},
+      {"a denial with errno 0", Code::kDeniedWithoutErrno,
+       [](Records& run) { with_denial(run, [](auto& event) { event.os_errno = 0; }); }},
+      {"a denial with a negative errno", Code::kDeniedWithoutErrno,
+       [](Records& run) { with_denial(run, [](auto& event) { event.os_errno = -1; }); }},
+      {"a denial with an errno that no call returns", Code::kDeniedWithoutErrno,
+       [](Records& run) { with_denial(run, [](auto& event) { event.os_errno = 4096; }); }},
+      {"one count is the largest", Code::kEventCountOverflow,
+       [](Records& run) {
+         with_denial(run, [](auto& event) { event.count = schema::kJsonMaxInteger; });
+       }},
+      {"two counts pass the largest together", Code::kEventCountOverflow,
+       [](Records& run) {
+         schema::Event event = denied_ptrace();
+         event.count = schema::kJsonMaxInteger - 1;
+         set_events(run, {event, event});
+         body_of<schema::RunClosed>(run).channel.actions = schema::kJsonMaxInteger;
+       }},
+      {"losses pass the largest", Code::kEventCountOverflow,
+       [](Records& run) {
+         body_of<schema::DecisionBatch>(run).dropped = schema::kJsonMaxInteger;
+         body_of<schema::RunClosed>(run).channel.dropped = schema::kJsonMaxInteger;
+       }},
+  };
+}
+
+void end_with(Records& run, schema::ExitCause cause, std::int64_t status, std::int64_t signal) {
+  schema::ProcessExited& exited = body_of<schema::ProcessExited>(run);
+  exited.cause = cause;
+  exited.status.reset();
+  exited.signal.reset();
+  (signal == 0 ? exited.status : exited.signal) = signal == 0 ? status : signal;
+}
+
+std::vector<Row> exit_rows() {
+  using schema::ExitCause;
+  return {
+      {"exited, by a signal", Code::kExitCauseDiffers,
+       [](Records& run) { end_with(run, ExitCause::kExited, 0, 9); }},
+      {"signalled, with a status", Code::kExitCauseDiffers,
+       [](Records& run) { end_with(run, ExitCause::kSignalled, 0, 0); }},
+      {"killed by a denial under on_denial errno", Code::kExitCauseDiffers,
+       [](Records& run) { end_with(run, ExitCause::kKilledByDenial, 0, 9); }},
+      {"killed by a denial, with a status", Code::kExitCauseDiffers,
+       [](Records& run) {
+         body_of<schema::PolicyResolved>(run).on_denial = "kill";
+         end_with(run, ExitCause::kKilledByDenial, 0, 0);
+       }},
+  };
+}
+
+TEST(ForgedRunTest, EachRowIsFoundAndNothingElse) {
+  for (const auto& rows : {setup_rows(), event_rows(), exit_rows()}) {
+    for (const Row& row : rows) {
+      SCOPED_TRACE(row.why);
+      Records run = sample_run();
+      row.change(run);
+      const std::vector<Contradiction> found = claims_of(run).contradictions;
+      ASSERT_EQ(found.size(), 1U);
+      EXPECT_EQ(found[0].code, row.expected) << schema::token(found[0].code);
+      EXPECT_FALSE(found[0].detail.empty());
+    }
+  }
+}
+
+struct Harmless {
+  const char* why;
+  std::function<void(Records&)> change;
+};
+
+TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
+  using schema::ExitCause;
+  const std::vector<Harmless> rows = {
+      {"the same call by the table of another architecture",
+       [](Records& run) {
+         with_denial(run, [](auto& event) {
+           event.object.name = "read";
+           event.object.arch = "i386";
+           event.rule = "syscalls.allow";
+         });
+       }},
+      {"a call that an allow and a deny rule cover",
+       [](Records& run) { add_allow_rule(run, "ptrace"); }},
+      {"a call that policy allows and self-protection closes",
+       [](Records& run) {
+         add_allow_rule(run, "kexec_load");
+         with_denial(run, [](auto& event) {
+           event.object.name = "kexec_load";
+           event.rule = "self_protection.kexec_load";
+         });
+       }},
+      {"a killed caller receives no errno",
+       [](Records& run) {
+         body_of<schema::PolicyResolved>(run).on_denial = "kill";
+         with_denial(run, [](auto& event) {
+           event.os_errno = 0;
+           event.reply = schema::ReplyState::kKilledWhileBlocked;
+         });
+         end_with(run, ExitCause::kKilledByDenial, 0, 9);
+       }},
+      {"a program that ends by itself after the clock ran out",
+       [](Records& run) { end_with(run, ExitCause::kWallClock, 3, 0); }},
+      {"a long list of grants in two entries",
+       [](Records& run) {
+         auto& controls = body_of<schema::ControlPrepared>(run).controls;
+         controls.at(0).landlock = schema::LandlockDetail{};
+         controls.push_back(controls.at(0));
+         controls.back().landlock->grants.push_back({});
+       }},
+      {"the largest count but one",
+       [](Records& run) {
+         with_denial(run, [](auto& event) { event.count = schema::kJsonMaxInteger - 1; });
+       }},
+  };
+  for (const Harmless& row : rows) {
+    SCOPED_TRACE(row.why);
+    Records run = sample_run();
+    row.change(run);
+    for (const Contradiction& one : claims_of(run).contradictions) {
+      ADD_FAILURE() << schema::token(one.code) << ": " << one.detail;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace aasm::claims::test
