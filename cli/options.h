@@ -56,7 +56,7 @@ struct VerifyCommand {
   std::string expect_head;
   std::string report;
   std::int64_t deadline_seconds = 0;  // 0: none
-  std::uint64_t max_size = 0;  // 0: the verifier's default
+  std::uint64_t max_size = 0;         // 0: the verifier's default
 };
 
 struct RunsListCommand {
