@@ -20,6 +20,7 @@
 #include "launch.h"
 #include "opening_ledger.h"
 #include "output_file.h"
+#include "own_files.h"
 #include "print.h"
 #include "run_ledger.h"
 
@@ -223,12 +224,19 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
   request.opened = *opened;
   request.probes = earlier.as_recorded(std::move(request.probes), live.facts());
   request.observer = [&live](const schema::RecordBody& body) { live.add(body); };
+  const std::string own_ledger =
+      command.common.ledger.empty() ? launch.home.ledger() : command.common.ledger;
+  const OwnFiles before = OwnFiles::look(launch.home, own_ledger);
+  request.notice = [&] { return OwnFiles::look(launch.home, own_ledger).changed_since(before); };
   const launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
   const claims::RunFacts& facts = live.facts();
   const claims::IsolationReport report =
       claims::build_report(facts, claims::derive(facts), run->text());
   write_report(*outputs, command, end, report);
   write_receipt(*outputs, ledger, end, *run);
+  if (!end.notice.empty()) {
+    print_err("warning: " + end.notice + "\n");
+  }
   print_err(ending_text(end));
   write_status(command, end, *run);
   return launcher::exit_status(end);

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include <cstdio>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "home.h"
 #include "output_file.h"
 #include "print.h"
+#include "verify_process.h"
 
 namespace aasm::cli {
 namespace {
@@ -110,21 +111,18 @@ int run_verify(const VerifyCommand& command) {
   if (isatty(STDERR_FILENO) != 0) {
     request->progress = show_progress;
   }
-  const verifier::VerifyReport report = verifier::verify(*request);
-  if (command.common.format == Format::kJson) {
-    print_json(report.json);
-  } else {
-    print_out(report.text);
-  }
-  if (!command.state.empty() && report.new_state) {
+  const Verified verified = verify_confined(*std::move(request), command.common.format,
+                                            std::chrono::seconds(command.deadline_seconds));
+  print_out(verified.text);
+  if (!command.state.empty() && verified.new_state) {
     Result<OutputFile> file = OutputFile::open(absolute_path(command.state));
-    Result<void> done = file ? file->write(*report.new_state) : Result<void>(file.error());
+    Result<void> done = file ? file->write(*verified.new_state) : Result<void>(file.error());
     if (!done) {
       print_err(error_line(done.error()));
       return kExitUnreadable;
     }
   }
-  return verifier::exit_status(report.verdict);
+  return verified.status;
 }
 
 }  // namespace aasm::cli

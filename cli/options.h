@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -54,7 +55,8 @@ struct VerifyCommand {
   std::string state;
   std::string expect_head;
   std::string report;
-  std::uint64_t max_size = 0;  // 0: the verifier's default
+  std::int64_t deadline_seconds = 0;  // 0: none
+  std::uint64_t max_size = 0;         // 0: the verifier's default
 };
 
 struct RunsListCommand {

@@ -78,6 +78,10 @@ void add_verify_options(CLI::App& app, VerifyCommand& verify) {
   app.add_option("--report", verify.report,
                  "A JSON report whose claims must be the recomputed ones")
       ->type_name("FILE");
+  app.add_option("--deadline", verify.deadline_seconds,
+                 "Give up after so many seconds: UNREADABLE, limit_reached")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000000}));
   app.add_option("--max-size", verify.max_size, "How large the files to copy may be [4GiB]")
       ->transform(CLI::AsSizeValue(false))
       ->option_text("SIZE");

@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+
+#include "aasm/process/proc_status.h"
 
 namespace aasm::launcher {
 namespace {
@@ -12,10 +15,34 @@ namespace {
 constexpr std::size_t kExit = 0;
 constexpr std::size_t kFailure = 2;
 
+bool is_stopped(std::int64_t pid) {
+  const auto stat = process::read_proc_stat(static_cast<pid_t>(pid));
+  return stat && stat->state == 'T';
+}
+
+// The program may be gone already; then there is nobody left to tell.
+void pass_on(planner::RunningExecution& running, int signal) {
+  if (signal == SIGCONT && !is_stopped(running.started().pid)) {
+    return;  // meant for us: the program has gone on
+  }
+  [[maybe_unused]] const auto delivered = running.send_signal(signal);
+}
+
+void stop_with_program(planner::RunningExecution& running, int signal, const SignalRelay& relay,
+                       TerminalState& terminal) {
+  const std::int64_t pid = running.started().pid;
+  terminal.pause();
+  if (relay.stop_with(signal, [pid] { return is_stopped(pid); })) {
+    terminal.resume();
+    pass_on(running, SIGCONT);
+  }
+}
+
 }  // namespace
 
 std::optional<schema::Error> supervise(planner::RunningExecution& running,
-                                       const schema::EvidenceSink& sink, const SignalRelay& relay) {
+                                       schema::EvidenceSink& sink, const SignalRelay& relay,
+                                       TerminalState& terminal) {
   std::array<pollfd, 3> waits{
       {{running.exit_fd(), POLLIN, 0},
        {relay.fd(), POLLIN, 0},
@@ -32,11 +59,17 @@ std::optional<schema::Error> supervise(planner::RunningExecution& running,
       waits[kFailure].fd = -1;
     }
     while (const std::optional<int> signal = relay.next()) {
-      // The program may be gone already; then there is nobody left to tell.
-      [[maybe_unused]] const auto delivered = running.send_signal(*signal);
+      pass_on(running, *signal);
     }
-    if (waits[kExit].revents != 0) {
+    if (waits[kExit].revents == 0) {
+      continue;
+    }
+    const planner::ProgramState state = running.take_state();
+    if (state.ended) {
       return evidence_error;
+    }
+    if (state.stop_signal != 0 && !evidence_error && sink.flush()) {
+      stop_with_program(running, state.stop_signal, relay, terminal);
     }
   }
 }

@@ -7,12 +7,15 @@
 #include "aasm/schema/result.h"
 
 #include "signals.h"
+#include "terminal.h"
 
 namespace aasm::launcher {
 
-// Waits until the program has ended: passes signals on, enforces the wall-clock limit when there is
-// one, and ends the tree when a record could not be written. Returns the sink's error in that case.
+// Waits until the program has ended: passes signals on, stops with the program and continues it, as
+// a member of a shell's pipeline does, and ends the tree when a record could not be written.
+// Returns the sink's error in that case. What the sink holds is durable before this process stops.
 std::optional<schema::Error> supervise(planner::RunningExecution& running,
-                                       const schema::EvidenceSink& sink, const SignalRelay& relay);
+                                       schema::EvidenceSink& sink, const SignalRelay& relay,
+                                       TerminalState& terminal);
 
 }  // namespace aasm::launcher

@@ -60,10 +60,12 @@ class Session {
       end_.refused = *refused;
       return close(RunEnding::kRefused);
     }
+    // Before there is anybody to wait for an answer of ours.
+    const SignalRelay relay = AASM_TRY(SignalRelay::create());
+    request_.launch.signal_mask = relay.caller_mask();
     if (!prepare()) {
       return close(end_.failure->ending);
     }
-    SignalRelay relay = AASM_TRY(SignalRelay::create());
     AASM_TRY(make_durable());
     if (!start()) {
       return close(end_.failure->ending);
@@ -139,7 +141,7 @@ class Session {
   }
 
   Result<void> watch(const SignalRelay& relay) {
-    end_.evidence_error = supervise(*running_, recorder_.sink(), relay);
+    end_.evidence_error = supervise(*running_, recorder_.sink(), relay, terminal_);
     Result<schema::ProcessExited> exited = running_->finish();
     end_.times.program_us = watch_.lap_us();
     if (!exited) {
@@ -165,6 +167,10 @@ class Session {
       if (end_.failure->os_errno != 0) {
         body.os_errno = end_.failure->os_errno;
       }
+    }
+    if (request_.notice && end_.program_started) {
+      end_.notice = request_.notice();
+      body.detail = end_.notice;
     }
     if (end_.evidence_error) {
       body.detail = end_.evidence_error->message();

@@ -11,7 +11,8 @@
 namespace aasm::launcher {
 namespace {
 
-constexpr std::array kRelayed = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+constexpr std::array kRelayed = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                 SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
 
 }  // namespace
 
@@ -40,6 +41,41 @@ SignalRelay::~SignalRelay() {
   if (active_) {
     pthread_sigmask(SIG_SETMASK, &old_, nullptr);
   }
+}
+
+std::uint64_t SignalRelay::caller_mask() const {
+  std::uint64_t mask = 0;
+  for (int signal = 1; signal <= 64; ++signal) {
+    mask |= std::uint64_t{sigismember(&old_, signal) == 1} << (signal - 1);
+  }
+  return mask;
+}
+
+// SIGCONT takes a stop signal that is pending with it. So the order is: make it pending, look at
+// the program, let it come. Whoever continues the program after the look wakes us: the warden sees
+// to it.
+bool SignalRelay::stop_with(int signal, const std::function<bool()>& program_is_stopped) const {
+  sigset_t only{};
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  sigset_t continued{};
+  sigemptyset(&continued);
+  sigaddset(&continued, SIGCONT);
+  const timespec at_once{};
+  sigtimedwait(&continued, nullptr, &at_once);  // of an earlier stop
+  if (signal == SIGSTOP) {
+    if (program_is_stopped()) {
+      raise(SIGSTOP);
+    }
+  } else {
+    raise(signal);
+    if (program_is_stopped()) {
+      pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+      pthread_sigmask(SIG_BLOCK, &only, nullptr);
+    }
+    sigtimedwait(&only, nullptr, &at_once);
+  }
+  return sigtimedwait(&continued, nullptr, &at_once) == SIGCONT;
 }
 
 std::optional<int> SignalRelay::next() const {

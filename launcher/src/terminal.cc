@@ -18,6 +18,18 @@ TerminalState::TerminalState() {
   }
 }
 
+void TerminalState::pause() {
+  const pid_t now = fd_ < 0 ? -1 : tcgetpgrp(fd_);
+  program_ = now > 0 && now != getpgrp() && owner_ == getpgrp() ? now : -1;
+}
+
+// SIGTTOU is blocked while a program is supervised, so this changes the terminal and stops nobody.
+void TerminalState::resume() const {
+  if (program_ > 0 && tcgetpgrp(fd_) == getpgrp()) {
+    tcsetpgrp(fd_, program_);
+  }
+}
+
 void TerminalState::restore(bool ended_by_signal) const {
   if (fd_ < 0 || owner_ != getpgrp()) {
     return;

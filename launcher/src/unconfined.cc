@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,9 +40,63 @@ std::int64_t microseconds(const timeval& time) {
 // Longer than killing and reaping a tree takes on a busy machine.
 constexpr std::chrono::seconds kTreeGone{30};
 
+// SIGCHLD, which tells of stops, on a descriptor; blocked in this thread while the object lives.
+class ChildSignal {
+ public:
+  static Result<ChildSignal> create() {
+    sigset_t set{};
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    ChildSignal self;
+    pthread_sigmask(SIG_BLOCK, &set, &self.before_);
+    self.fd_ = process::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!self.fd_) {
+      return process::system_error("signalfd", errno);
+    }
+    return self;
+  }
+  ChildSignal(ChildSignal&&) noexcept = default;
+  ChildSignal& operator=(ChildSignal&&) = delete;
+  ChildSignal(const ChildSignal&) = delete;
+  ChildSignal& operator=(const ChildSignal&) = delete;
+  ~ChildSignal() {
+    if (fd_) {
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+  }
+  int fd() const { return fd_.get(); }
+  void drain() const {
+    signalfd_siginfo info{};
+    while (read(fd_.get(), &info, sizeof info) > 0) {
+    }
+  }
+
+ private:
+  ChildSignal() = default;
+  process::Fd fd_;
+  sigset_t before_{};
+};
+
+// Readable when one of the two is.
+Result<process::Fd> watch_both(int first, int second) {
+  process::Fd both(epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {first, second}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!both || epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      return process::system_error("watching the program", errno);
+    }
+  }
+  return both;
+}
+
 class UnconfinedRun final : public planner::RunningExecution {
  public:
-  UnconfinedRun(pid_t pid, process::Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {
+  UnconfinedRun(pid_t pid, process::Fd pidfd, ChildSignal child_signal, process::Fd changed)
+      : pid_(pid),
+        pidfd_(std::move(pidfd)),
+        child_signal_(std::move(child_signal)),
+        changed_(std::move(changed)) {
     started_.pid = pid;
     started_.exe_not_read_reason = "isolation none: the start is not watched";
   }
@@ -52,7 +108,17 @@ class UnconfinedRun final : public planner::RunningExecution {
   }
 
   const schema::ProcessStarted& started() const override { return started_; }
-  int exit_fd() const override { return pidfd_.get(); }
+  int exit_fd() const override { return changed_.get(); }
+  planner::ProgramState take_state() override {
+    child_signal_.drain();
+    siginfo_t info{};
+    const int wanted = WSTOPPED | WNOHANG;
+    if (waitid(P_PID, static_cast<id_t>(pid_), &info, wanted) == 0 && info.si_pid == pid_) {
+      return {false, info.si_status};
+    }
+    const auto ended = process::wait_ended(pidfd_.borrow(), std::chrono::milliseconds(0));
+    return {!ended || *ended, 0};
+  }
   Result<void> send_signal(int signal) override {
     return process::send_signal(pidfd_.borrow(), signal);
   }
@@ -91,6 +157,8 @@ class UnconfinedRun final : public planner::RunningExecution {
  private:
   pid_t pid_;
   process::Fd pidfd_;
+  ChildSignal child_signal_;
+  process::Fd changed_;  // epoll over both
   schema::ProcessStarted started_;
   std::optional<schema::ExitCause> cause_;
   bool finished_ = false;
@@ -104,12 +172,18 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
         directory_(request.spec.working_dir.bytes()),
         argv_(request.argv),
         environment_(request.environment) {
-    pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+    sigemptyset(&mask_);
+    for (int signal = 1; signal <= 64; ++signal) {
+      if (((request.signal_mask >> (signal - 1)) & 1U) != 0) {
+        sigaddset(&mask_, signal);
+      }
+    }
   }
 
   const planner::PreparationReport& report() const override { return report_; }
 
   Result<planner::StartOutcome> start(planner::ActivityEmitter /*emit*/) override {
+    ChildSignal child_signal = AASM_TRY(ChildSignal::create());
     posix_spawn_file_actions_t actions{};
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_t attributes{};
@@ -131,7 +205,9 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
       return outcome;
     }
     process::Fd pidfd = AASM_TRY(process::pidfd_open(pid));
-    outcome.running = std::make_unique<UnconfinedRun>(pid, std::move(pidfd));
+    process::Fd changed = AASM_TRY(watch_both(pidfd.get(), child_signal.fd()));
+    outcome.running = std::make_unique<UnconfinedRun>(pid, std::move(pidfd),
+                                                      std::move(child_signal), std::move(changed));
     return outcome;
   }
 
@@ -140,7 +216,7 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
   std::string directory_;
   std::vector<std::string> argv_;
   std::vector<std::string> environment_;
-  sigset_t mask_{};  // as it was before signals were blocked to be passed on
+  sigset_t mask_{};  // what the program has blocked
   planner::PreparationReport report_;
 };
 

@@ -123,6 +123,18 @@ print(found)
         self.assertEqual((done.returncode, done.stdout), (0, "[]\n"), done.stderr)
         self.assert_verified()
 
+    def test_attributes_of_own_files_that_change_are_noticed_and_otherwise_nothing_is(self):
+        quiet = self.sh("exit 0")
+        self.assertEqual((quiet.stderr, self.bodies("run.closed")[0]["detail"]), ("", ""))
+        key = sorted((self.home / "keys").iterdir())[0]
+        for command in (f"chmod 600 {key}", f"touch -c {key}", f"chmod 700 {self.home / 'keys'}", f"chmod 640 {self.home / 'ledger.db'}"):
+            with self.subTest(command=command):
+                done = self.sh(command)  # nothing here can refuse it: the caller owns the file
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("attributes of aasm's own files changed during the run", done.stderr)
+                self.assertIn(command.split()[-1], self.bodies("run.closed")[0]["detail"])
+        (self.home / "ledger.db").chmod(0o600)
+
     def test_a_grant_over_the_ledger_is_refused_however_it_is_spelt(self):
         link = self.root / "way-in"
         link.symlink_to(self.home)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -60,7 +61,9 @@ class Terminal(aasm_case.AasmCase):
             self.seen += os.read(self.master, 65536).decode(errors="replace")
 
     def test_ctrl_c_ends_the_program_and_not_the_shell(self):
-        self.say("$RUN /bin/sh -c 'echo ready; sleep 600'")
+        # Not a shell: dash loses a SIGINT that comes while it forks.
+        self.say("$RUN /usr/bin/python3 -c 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+                 "print(\"rea\" + \"dy\", flush=True); time.sleep(600)'")
         self.expect("ready")
         self.key("\x03")
         self.expect("shell> ")
@@ -84,6 +87,78 @@ class Terminal(aasm_case.AasmCase):
         self.say("word")
         self.expect("got=word")
         self.expect("shell> ")
+
+    def test_a_program_that_stops_itself_is_a_stopped_job_and_fg_continues_it(self):
+        for options in ("", "--isolation none"):
+            for name in ("STOP", "TSTP"):
+                with self.subTest(signal=name, options=options):
+                    self.say(f"${{RUN% --}} {options} -- /bin/sh -c 'echo ready; kill -{name} $$; echo resumed; exit 7'")
+                    self.expect("ready")
+                    self.expect("Stopped")
+                    self.expect("shell> ")
+                    self.say("fg")
+                    self.expect("resumed")
+                    self.expect("shell> ")
+                    self.say("echo status=$?")
+                    self.expect("status=7")
+                    self.expect("shell> ")
+
+    def test_a_program_that_ignores_ctrl_z_is_supervised_on(self):
+        self.say("$RUN /usr/bin/python3 -c '\n"
+                 "import ctypes, signal\n"
+                 "signal.signal(signal.SIGTSTP, signal.SIG_IGN)\n"
+                 "print(\"rea\" + \"dy\", flush=True)\n"
+                 "word = input()\n"
+                 "print(\"answer\", ctypes.CDLL(None).unshare(0), word, flush=True)'")
+        self.expect("ready")
+        self.key("\x1a")
+        self.say("word")
+        self.expect("answer -1 word")
+        self.expect("shell> ")
+
+    def test_reading_in_the_background_stops_the_job_and_fg_lets_it_read(self):
+        self.say("$RUN /bin/sh -c 'read line; echo got=$line' &")
+        [pid] = self.wait_for(lambda: self.children_of(self.shell), "aasm")
+        self.wait_for(lambda: self.state_of(pid) == "T", "its stop")
+        self.say("fg")
+        self.expect("RUN")
+        self.say("word")
+        self.expect("got=word")
+        self.expect("shell> ")
+
+    @staticmethod
+    def children_of(pid):
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    @staticmethod
+    def state_of(pid):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+    def test_what_was_decided_before_a_stop_is_durable_while_it_lasts(self):
+        self.say("$RUN /usr/bin/python3 -c '\n"
+                 "import ctypes, os, signal\n"
+                 "ctypes.CDLL(None).unshare(0)\n"
+                 "os.kill(os.getpid(), signal.SIGSTOP)\n"
+                 "print(\"resu\" + \"med\", flush=True)'")
+        self.expect("Stopped")
+        [pid] = self.children_of(self.shell)
+        self.assertEqual(self.state_of(pid), "T")
+        [event] = [event for event in self.events() if event["object"]["name"] == "unshare"]
+        self.assertEqual(event["count"], 1)
+        self.say("fg")
+        self.expect("resumed")
+
+    def test_a_program_that_somebody_else_continues_is_answered(self):
+        self.say("$RUN /usr/bin/python3 -c '\n"
+                 "import ctypes, os, signal\n"
+                 "print(\"pid=%d.\" % os.getpid(), flush=True)\n"
+                 "os.kill(os.getpid(), signal.SIGSTOP)\n"
+                 "print(\"answer\", ctypes.CDLL(None).unshare(0), flush=True)'")
+        self.expect("pid=")
+        program = int(self.expect(r"\."))
+        self.expect("Stopped")
+        os.kill(program, signal.SIGCONT)
+        self.expect("answer -1")
 
     def test_a_resize_reaches_the_program(self):
         self.say("$RUN /usr/bin/python3 -c '"

@@ -1,10 +1,16 @@
 """aasm init, verify, runs, ledger: what an auditor and an operator see."""
 
+import json
 import os
 import pathlib
+import pty
+import re
 import shutil
+import signal
 import sqlite3
 import stat
+import subprocess
+import termios
 import unittest
 
 import aasm_case
@@ -142,6 +148,83 @@ class Ledgers(aasm_case.AasmCase):
         before = listing()
         self.assert_verified()
         self.assertEqual(listing(), before)
+
+    def test_the_verifier_says_how_it_is_confined(self):
+        report = self.assert_verified()
+        confined = report["confinement"]
+        self.assertTrue(confined["filter"], confined)
+        self.assertIn(confined["text"], self.aasm("verify").stdout)
+        if confined["landlock_abi"] > 0:
+            self.assertEqual(confined["text"], f"confined: landlock abi {confined['landlock_abi']}, filter")
+
+    def hold(self, *args):
+        """Starts verify with a terminal that takes no output: it stays at its first line of progress. Returns it and its child."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        termios.tcflow(slave, termios.TCOOFF)
+        self.addCleanup(termios.tcflow, slave, termios.TCOON)
+        self.temporary = self.root / "temporary"
+        self.temporary.mkdir()
+        process = subprocess.Popen([aasm_case.AASM, "verify", *map(str, args)], env={**self.env, "TMPDIR": str(self.temporary)},
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True)
+        self.addCleanup(process.kill)
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        [child] = self.wait_for(lambda: children.read_text().split(), "the process that reads")
+        return process, int(child)
+
+    def test_only_the_process_that_reads_the_target_is_confined_and_a_signal_ends_both(self):
+        process, child = self.hold()
+        self.wait_for(lambda: any(re.search("/temporary/[^/]+/.", link) for link in self.links(child)), "the copy to be open")
+        status = pathlib.Path(f"/proc/{child}/status").read_text()
+        self.assertIn("NoNewPrivs:\t1", status)
+        self.assertIn("Seccomp:\t2", status)
+        self.assertRegex(status, "Seccomp_filters:\t[1-9]")
+        self.assertIn("NoNewPrivs:\t0", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        for link in self.links(child):
+            self.assertRegex(link, r"^(pipe:\[\d+\]|/dev/pts/\d+|/dev/ptmx|" + str(self.temporary) + "/.*)$")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+        self.assertFalse(self.alive(child))
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    @staticmethod
+    def links(pid):
+        found = []
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+            except FileNotFoundError:
+                pass
+        return found
+
+    def test_a_deadline_is_unreadable_and_leaves_nothing_behind(self):
+        process, child = self.hold("--deadline", 1, "--format", "json")
+        report = json.loads(process.communicate(timeout=20)[0])
+        self.assertEqual((process.returncode, report["verdict"]), (4, "UNREADABLE"))
+        [group] = report["findings"]["groups"]
+        self.assertEqual(group["code"], "limit_reached")
+        self.assertIn("deadline", group["items"][0]["detail"])
+        self.assertFalse(self.alive(child))
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_a_verifier_that_dies_is_unreadable(self):
+        process, child = self.hold("--format", "json")
+        self.wait_for(lambda: any(re.search("/temporary/[^/]+/.", link) for link in self.links(child)), "the copy to be open")
+        os.kill(child, signal.SIGSEGV)
+        report = json.loads(process.communicate(timeout=20)[0])
+        self.assertEqual((process.returncode, report["verdict"]), (4, "UNREADABLE"))
+        [group] = report["findings"]["groups"]
+        self.assertEqual(group["code"], "internal_error")
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_a_state_is_kept_and_compared(self):
+        state = self.root / "state"
+        self.ok("verify", "--state", state)
+        self.assertIn("test.example", state.read_text())
+        _, report = self.verify_json("--state", state)
+        self.assertIn("state", [note["source"] for note in report["coverage"]["compared_with"]])
 
     def test_status_is_the_same_in_text_and_json(self):
         for args in ((), ("--run", self.runs()[0]["run"]), (self.root / "missing",)):

@@ -49,6 +49,12 @@ JsonValue trust(const VerifyRequest& request, const Outcome& outcome) {
   return object;
 }
 
+JsonValue confinement(const Confinement& confined) {
+  return Object{{"landlock_abi", std::int64_t{confined.landlock_abi}},
+                {"filter", confined.filter},
+                {"text", shown(confined.text)}};
+}
+
 JsonValue name_list(const NameList& names) {
   Array newest;
   for (const std::string& name : names.newest) {
@@ -155,6 +161,7 @@ JsonValue report_json(const VerifyRequest& request, const Outcome& outcome, Verd
                 {"exit_status", std::int64_t{exit_status(verdict)}},
                 {"target", target(request, outcome)},
                 {"trust", trust(request, outcome)},
+                {"confinement", confinement(request.confinement)},
                 {"scope", Object{{"run", shown(request.run)},
                                  {"require_close", request.require_close},
                                  {"allow_open", request.allow_open}}},

@@ -51,6 +51,10 @@ void print_trust(Page& page, const VerifyRequest& request, const Outcome& outcom
                          (trust.pinned ? ", pinned" : ", from the file itself"));
 }
 
+void print_confinement(Page& page, const VerifyRequest& request) {
+  page.field("verifier", shown(request.confinement.text));
+}
+
 void print_names(Page& page, std::string_view label, const NameList& names) {
   if (names.count == 0) {
     return;
@@ -208,6 +212,7 @@ std::string report_text(const VerifyRequest& request, const Outcome& outcome, Ve
   }
   print_target(page, request, outcome);
   print_trust(page, request, outcome);
+  print_confinement(page, request);
   if (outcome.trust.judged) {
     print_coverage(page, outcome.coverage);
     print_compared(page, outcome.coverage);

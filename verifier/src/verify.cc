@@ -59,19 +59,34 @@ void check_target(const VerifyRequest& request, Outcome& outcome) {
   }
 }
 
+VerifyReport report_on(const VerifyRequest& request, Outcome& outcome) {
+  VerifyReport report;
+  report.verdict = verdict_of(outcome.findings);
+  report.json = report_json(request, outcome, report.verdict);
+  report.text = report_text(request, outcome, report.verdict);
+  for (const FindingLog::Group& group : outcome.findings.groups()) {
+    report.file_refused = report.file_refused || group.code == FindingCode::kTargetUnreadable;
+  }
+  if (report.verdict == Verdict::kVerified && !outcome.newest_note.empty()) {
+    report.new_state = std::move(outcome.newest_note);
+  }
+  return report;
+}
+
 }  // namespace
 
 VerifyReport verify(const VerifyRequest& request) {
   Outcome outcome;
   check_target(request, outcome);
-  VerifyReport report;
-  report.verdict = verdict_of(outcome.findings);
-  report.json = report_json(request, outcome, report.verdict);
-  report.text = report_text(request, outcome, report.verdict);
-  if (report.verdict == Verdict::kVerified && !outcome.newest_note.empty()) {
-    report.new_state = std::move(outcome.newest_note);
-  }
-  return report;
+  return report_on(request, outcome);
+}
+
+VerifyReport stopped_report(const VerifyRequest& request, Stopped why, const std::string& detail) {
+  Outcome outcome;
+  outcome.findings.add(
+      why == Stopped::kByLimit ? FindingCode::kLimitReached : FindingCode::kInternalError, -1,
+      {.detail = detail});
+  return report_on(request, outcome);
 }
 
 }  // namespace aasm::verifier

@@ -104,6 +104,7 @@ Caller Attribution::identify(pid_t tid) {
   if (known != nullptr) {
     executable = executable_of(known->directory);
   }
+  const bool certain = executable.has_value();
   if (!executable) {
     // New here, or ended and its number reused, or unreadable: only opening it again can tell.
     known = open_thread(tid);
@@ -115,6 +116,7 @@ Caller Attribution::identify(pid_t tid) {
   known->last_use = uses_;
   Caller caller;
   caller.pid = known->pid;
+  caller.certain = certain;
   caller.executable = std::move(executable).value_or(schema::PathBytes());
   return caller;
 }

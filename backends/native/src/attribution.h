@@ -18,6 +18,9 @@ namespace aasm::backend_native {
 struct Caller {
   std::int64_t pid = 0;  // thread group id
   schema::PathBytes executable;
+  // The thread had called before and existed until now, so its number named nobody else meanwhile:
+  // this is true of the caller even when it has gone since.
+  bool certain = false;
 };
 
 // From the thread id of a notification to process, parents and executable, by /proc (proc(5)).

@@ -42,15 +42,19 @@ std::vector<std::string> limitations_of(Domain domain) {
   switch (domain) {
     case Domain::kFilesystemRead:
       return {
-          "Landlock does not restrict stat, access, readlink, chdir and getxattr: names, sizes and "
-          "attributes of files outside the grants stay visible",
+          "Landlock does not restrict stat, access, readlink, chdir, getxattr, statfs, open with "
+          "O_PATH and inotify_add_watch: names, sizes, attributes and the times of changes of "
+          "files "
+          "outside the grants stay visible, aasm's own included",
           "execution is checked where a file is executed; an anonymous memory file, or an "
           "interpreter that reads a granted script, is not",
       };
     case Domain::kFilesystemWrite:
       return {
-          "Landlock does not restrict chmod, chown, utime, setxattr and flock: attributes of files "
-          "outside the grants can be changed where their owner and mode permit it",
+          "Landlock does not restrict chmod, chown, utime and setxattr: attributes of files "
+          "outside "
+          "the grants, aasm's own included, can be changed where their owner and mode permit it; a "
+          "run says when those of its ledger, keys or trust files were",
       };
     case Domain::kCredential:
       return {

@@ -53,6 +53,19 @@ int Channel::ended_fd() const {
   return worker_->ended_fd();
 }
 
+bool Channel::ended() const {
+  const std::lock_guard lock(worker_->state().mutex);
+  return worker_->state().ended;
+}
+
+void Channel::flush(std::chrono::milliseconds patience) {
+  ChannelState& state = worker_->state();
+  std::unique_lock lock(state.mutex);
+  state.flush_wanted = true;
+  worker_->wake();
+  state.changed.wait_for(lock, patience, [&state] { return !state.flush_wanted || state.ended; });
+}
+
 std::optional<planner::LaunchFailure> Channel::failure() const {
   const std::lock_guard lock(worker_->state().mutex);
   return worker_->state().failure;

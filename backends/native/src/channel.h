@@ -67,6 +67,12 @@ class Channel {
   // channel has failed.
   int ended_fd() const;
 
+  // Whether it has.
+  bool ended() const;
+
+  // Waits until the events so far have been emitted, at most `patience`.
+  void flush(std::chrono::milliseconds patience);
+
   // What ended the launch or the channel, if anything of ours did.
   std::optional<planner::LaunchFailure> failure() const;
 

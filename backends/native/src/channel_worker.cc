@@ -65,8 +65,9 @@ Result<std::unique_ptr<ChannelWorker>> ChannelWorker::start(ChannelSetup setup) 
   std::unique_ptr<ChannelWorker> worker(new ChannelWorker(std::move(listener), std::move(setup)));
   worker->child_ = std::move(child);
   worker->stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  worker->wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   worker->ended_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!worker->stop_ || !worker->ended_) {
+  if (!worker->stop_ || !worker->wake_ || !worker->ended_) {
     return process::system_error("making an event descriptor", errno);
   }
   AASM_TRY(worker->launch_thread());
@@ -107,6 +108,19 @@ void ChannelWorker::stop() {
   thread_.reset();
 }
 
+void ChannelWorker::wake() const {
+  raise_flag(wake_);
+}
+
+void ChannelWorker::flush_on_request() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof(count));
+  coalescer_.flush();
+  const std::lock_guard lock(state_.mutex);
+  state_.flush_wanted = false;
+  state_.changed.notify_all();
+}
+
 void ChannelWorker::run() {
   Turn turn = Turn::kAgain;
   while (turn == Turn::kAgain) {
@@ -121,15 +135,18 @@ void ChannelWorker::run() {
 }
 
 ChannelWorker::Turn ChannelWorker::wait() {
-  std::array<pollfd, 3> fds = {{{listener_.fd(), POLLIN, 0},
+  std::array<pollfd, 4> fds = {{{listener_.fd(), POLLIN, 0},
                                 {stop_.get(), POLLIN, 0},
-                                {report_pipe_.get(), POLLIN, 0}}};  // -1 is passed over
+                                {report_pipe_.get(), POLLIN, 0},  // -1 is passed over
+                                {wake_.get(), POLLIN, 0}}};
   const int ready = ::poll(fds.data(), fds.size(), wait_ms(coalescer_));
   if (ready < 0 && errno != EINTR) {
     fail("channel", process::system_error("waiting for notifications", errno));
     return Turn::kStop;
   }
-  if (ready > 0 && (fds[0].revents & POLLIN) != 0) {
+  if (ready > 0 && fds[3].revents != 0 && (fds[0].revents & POLLIN) == 0) {
+    flush_on_request();
+  } else if (ready > 0 && (fds[0].revents & POLLIN) != 0) {
     const Result<void> served = serve_one();
     if (!served) {
       coalescer_.count_dropped(Clock::now());
@@ -235,13 +252,13 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   coalescer_.flush_if_due(now);
   Caller caller = attribution_.identify(static_cast<pid_t>(call.pid));
   const bool blocked = listener_.still_blocked(call.id);
-  if (!blocked) {
+  if (!blocked && !caller.certain) {
     caller = {};  // whatever was read may be of somebody who was given the number since
   }
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
   schema::Event& event = verdict.event;
   event.tid = call.pid;
-  event.pid = caller.pid != 0 ? caller.pid : event.tid;
+  event.pid = caller.pid;
   event.executable = std::move(caller.executable);
   if (blocked && verdict.recorded && !coalescer_.holds(EventKind::kDecision, event)) {
     event.parents = attribution_.parents(event.pid);
@@ -286,7 +303,8 @@ Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classificati
 // The process is opened while its thread is known to be blocked, so the signal can meet nobody
 // else; the thread never returns from the call.
 Result<ReplyState> ChannelWorker::kill_caller(const seccomp_notif& call, Classification* verdict) {
-  const auto pid = static_cast<pid_t>(verdict->event.pid);
+  const schema::Event& event = verdict->event;
+  const auto pid = static_cast<pid_t>(event.pid != 0 ? event.pid : event.tid);
   const Result<process::Fd> process = process::pidfd_open(pid);
   if (process && !listener_.still_blocked(call.id)) {
     return ReplyState::kCallerGone;

@@ -29,6 +29,7 @@ struct ChannelState {
   std::optional<planner::LaunchFailure> failure;
   schema::ChannelTotals totals;
   bool killed_program = false;
+  bool flush_wanted = false;
   bool ended = false;
 };
 
@@ -45,6 +46,8 @@ class ChannelWorker {
   int ended_fd() const { return ended_.get(); }
   // Answers the withheld rendezvous with 0; false when the child is gone.
   schema::Result<bool> answer_withheld(std::uint64_t id) const { return listener_.answer_zero(id); }
+  // Makes the thread look at `flush_wanted`.
+  void wake() const;
   // Makes the thread answer what is pending and end; returns when it has.
   void stop();
 
@@ -58,6 +61,7 @@ class ChannelWorker {
   Turn wait();
   schema::Result<void> serve_one();
   void note_report_pipe();
+  void flush_on_request();
   Phase current_phase();
   schema::Result<void> serve_launch(const seccomp_notif& call, Phase phase);
   schema::Result<void> serve_canary(const seccomp_notif& call);
@@ -74,6 +78,7 @@ class ChannelWorker {
   process::Fd report_pipe_;  // empty once its end was seen
   process::Fd child_;        // pidfd
   process::Fd stop_;         // eventfd
+  process::Fd wake_;         // eventfd
   process::Fd ended_;        // eventfd
   FilterSpec spec_;
   CanaryScript script_;

@@ -201,6 +201,9 @@ Result<void> HelperClient::accept(const wire::WardenMessage& message, Fd descrip
       child_exit_ =
           ChildExit{message.wait_status, message.user_us, message.system_us, message.max_rss_kib};
       return {};
+    case wire::WardenMessageKind::kChildStopped:
+      stop_signal_ = WSTOPSIG(message.wait_status);
+      return {};
     case wire::WardenMessageKind::kTreeGone:
       tree_gone_ = message.num_killed;
       return {};
@@ -215,6 +218,18 @@ Result<std::optional<ChildExit>> HelperClient::wait_exit(Timeout timeout) {
   while (!child_exit_ && AASM_TRY(receive(left_until(deadline)))) {
   }
   return child_exit_;
+}
+
+ChildState HelperClient::take_state() {
+  for (;;) {
+    const Result<bool> received = receive(Millis(0));
+    if (!received || child_exit_) {
+      return {true, 0};
+    }
+    if (!*received) {
+      return {false, std::exchange(stop_signal_, 0)};
+    }
+  }
 }
 
 Result<std::uint32_t> HelperClient::kill_tree(Timeout timeout) {

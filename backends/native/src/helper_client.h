@@ -34,6 +34,13 @@ struct ChildExit {
   std::int64_t max_rss_kib = 0;
 };
 
+// Whether the child has ended (or its warden is gone), else the signal that stopped it since this
+// was last asked, or 0.
+struct ChildState {
+  bool ended = false;
+  int stop_signal = 0;
+};
+
 // What the reported steps and calls came to so far. A copy.
 struct HelperResults {
   std::vector<wire::StepReport> steps;         // index: wire::Step
@@ -105,6 +112,10 @@ class HelperClient {
   // The child's end, when it is known within the timeout. An error means that the warden is gone.
   schema::Result<std::optional<ChildExit>> wait_exit(Timeout timeout);
 
+  // What is known of the program now. Takes the messages that wait; an error of the socket counts
+  // as its end.
+  ChildState take_state();
+
   // Kills every process of the tree until none is left. Yields how many descendants of the child
   // died of it. kUnavailable when some are left after the timeout.
   schema::Result<std::uint32_t> kill_tree(Timeout timeout);
@@ -135,6 +146,7 @@ class HelperClient {
   process::Fd child_pidfd_;
   bool traced_ = false;
   std::optional<ChildExit> child_exit_;
+  int stop_signal_ = 0;                     // not yet taken
   std::optional<std::uint32_t> tree_gone_;  // descendants killed
 };
 

@@ -160,7 +160,7 @@ HelperSpec launch_helper_spec(const LaunchMaterial& material, process::BorrowedF
   frame.seccomp_flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillableRecv;
   frame.capabilities = material.cut;
   const InheritedSignals signals = inherited_signals();
-  frame.signal_mask = signals.mask;
+  frame.signal_mask = material.request.signal_mask;
   frame.ignored_signals = signals.ignored;
   frame.script = material.canaries.script.entries();
   frame.script_data = material.canaries.script.data();

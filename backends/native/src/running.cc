@@ -76,6 +76,16 @@ int NativeRunning::exit_fd() const {
   return ended_.get();
 }
 
+planner::ProgramState NativeRunning::take_state() {
+  const ChildState child = helper_.take_state();
+  planner::ProgramState state{child.ended, child.stop_signal};
+  state.ended = state.ended || forced_cause_ || channel_->ended();
+  if (!state.ended && state.stop_signal != 0) {
+    channel_->flush(kChannelPatience);
+  }
+  return state;
+}
+
 Result<void> NativeRunning::send_signal(int signal) {
   return process::send_signal(helper_.child_pidfd(), signal);
 }

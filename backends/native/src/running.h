@@ -47,6 +47,7 @@ class NativeRunning final : public planner::RunningExecution {
 
   const schema::ProcessStarted& started() const override { return started_; }
   int exit_fd() const override;
+  planner::ProgramState take_state() override;
   schema::Result<void> send_signal(int signal) override;
   void terminate(schema::ExitCause cause) override;
   schema::Result<schema::ProcessExited> finish() override;

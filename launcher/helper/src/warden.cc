@@ -13,10 +13,13 @@ namespace aasm::helper {
 namespace {
 
 constexpr int kNoHang = 1;
+constexpr int kUntraced = 2;            // WUNTRACED: stops too
+constexpr int kContinued = 8;           // WCONTINUED
 constexpr int kWaitAll = 0x40000000;    // __WALL
 constexpr int kNonBlocking = 04000;     // SFD_NONBLOCK
 constexpr int kCloseOnExec = 02000000;  // SFD_CLOEXEC
 constexpr int kSigkill = 9;
+constexpr int kSigcont = 18;
 
 // The head of struct rusage: two struct timeval, then ru_maxrss.
 struct Usage {
@@ -52,23 +55,49 @@ wire::WardenMessage end_message(int pid, int status, const Usage& usage) {
   return message;
 }
 
+bool is_stop(int status) {
+  return (status & 0xFF) == 0x7F;
+}
+bool is_continuation(int status) {
+  return status == 0xFFFF;
+}
+
+// A supervisor that stopped with the program, as a member of a pipeline does, goes on with it,
+// whoever continued it: the program's calls want answers.
+void tell_stop_or_continuation(const Warden& warden, int status) {
+  if (is_stop(status)) {
+    wire::WardenMessage message =
+        new_message(wire::WardenMessageKind::kChildStopped, warden.child_pid);
+    message.wait_status = status;
+    send_message(warden.socket_fd, message);
+  } else if (raw_call(__NR_getppid) == warden.supervisor_pid) {
+    raw_call(__NR_kill, warden.supervisor_pid, kSigcont);
+  }
+}
+
 struct Reaped {
   bool none_left;
   uint32_t num_killed;  // of those that are not the launch child
 };
 
-// Reaps whatever has ended and reports the launch child's end.
+// Reaps whatever has ended and reports the launch child's end, and its stops.
 Reaped reap(Warden& warden) {
   Reaped reaped = {false, 0};
   for (;;) {
     int status = 0;
     Usage usage = {};
-    const long pid = wait_process(-1, &status, kNoHang | kWaitAll, &usage);
+    const long pid = wait_process(-1, &status, kNoHang | kWaitAll | kUntraced | kContinued, &usage);
     if (pid == -kEchild) {
       reaped.none_left = true;
     }
     if (pid <= 0) {
       return reaped;
+    }
+    if (is_stop(status) || is_continuation(status)) {
+      if (pid == warden.child_pid) {
+        tell_stop_or_continuation(warden, status);
+      }
+      continue;
     }
     if (pid == warden.child_pid) {
       warden.child_pid = 0;
@@ -105,6 +134,7 @@ void kill_tree(Warden& warden) {
 
 Outcome prepare_warden(const Frame& frame, Warden& warden) {
   warden.socket_fd = frame.header->socket_fd;
+  warden.supervisor_pid = raw_call(__NR_getppid);
   long result = process_control(PR_SET_CHILD_SUBREAPER, 1);
   if (result < 0) {
     return failed(result);

@@ -11,6 +11,7 @@ struct Warden {
   int proc_fd;      // /proc
   int children_fd;  // the list of our own children
   int child_pid;    // the launch child, 0 once its end was reported
+  long supervisor_pid;
 };
 
 // Before the clone: becomes a subreaper, so that every orphan of the tree is a child of ours, and

@@ -136,10 +136,16 @@ TEST(AttributionTest, NumberOfAnEndedProcessNamesNobody) {
   WaitingProcess process([](int fd) { report(fd, ::getpid()); });
   Attribution attribution(1);
   const pid_t pid = process.pid();
-  ASSERT_EQ(attribution.identify(pid).pid, pid);
+  const Caller first = attribution.identify(pid);
+  ASSERT_EQ(first.pid, pid);
+  EXPECT_FALSE(first.certain) << "the number may be of somebody who has it since the call";
+  const Caller second = attribution.identify(pid);
+  ASSERT_EQ(second.pid, pid);
+  EXPECT_TRUE(second.certain) << "it existed before the call and after it";
   process.end();
   const Caller caller = attribution.identify(pid);
   EXPECT_EQ(caller.pid, 0);
+  EXPECT_FALSE(caller.certain);
   EXPECT_TRUE(caller.executable.empty());
   EXPECT_EQ(attribution.cached(), 0U);
 }

@@ -30,6 +30,8 @@ struct SessionRequest {
   // Sees every record as staged, in order, one call at a time, from whichever thread submits it.
   // It must not call back into the session. May be empty.
   std::function<void(const schema::RecordBody&)> observer;
+  // Asked when the program has ended: a sentence for run.closed about what was noticed, or nothing.
+  std::function<std::string()> notice;
   Clock::time_point began = Clock::now();  // when this process turned to the run: for the times
 };
 
@@ -51,6 +53,7 @@ struct SessionEnd {
   std::optional<schema::PlanRefused> refused;     // ending refused
   std::optional<planner::LaunchFailure> failure;  // failed after plan.resolved, before the start
   std::optional<schema::ProcessExited> exited;    // when the program ran and its end was seen
+  std::string notice;                             // of request.notice
   std::optional<schema::Error> evidence_error;    // ending evidence_failure
   std::optional<schema::ClosedRun> closed;        // absent when closing could not be recorded
   PhaseTimes times;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct LaunchRequest {
   std::vector<int> descriptors;          // numbers that stay open across exec
   ProtectedPaths protect;
   std::string helper_path;
+  std::uint64_t signal_mask = 0;  // blocked in the program; bit n-1 is signal n
 };
 
 // Why a launch ended before the program ran: becomes the ending of run.closed.
@@ -53,6 +55,13 @@ struct PreparationReport {
   std::optional<LaunchFailure> failure;
 };
 
+// What became of a program: it has ended (or what watched it has failed), it was stopped by a
+// signal, or neither.
+struct ProgramState {
+  bool ended = false;
+  int stop_signal = 0;  // 0: it was not stopped
+};
+
 // A program that runs inside the boundary. Destroying it kills what is left of the tree.
 // Session's thread only, but for the emitter, which the channel's thread calls.
 class RunningExecution {
@@ -64,8 +73,13 @@ class RunningExecution {
 
   virtual const schema::ProcessStarted& started() const = 0;
 
-  // poll(2) readable once the program has ended, or the warden or the channel has failed.
+  // poll(2) readable once the program has stopped or ended, or the warden or the channel has
+  // failed.
   virtual int exit_fd() const = 0;
+
+  // After exit_fd() became readable: what it was. When the program has stopped, its events so far
+  // have been emitted. Stops and their ends that lie further back are left out.
+  virtual ProgramState take_state() = 0;
 
   // Delivers a signal to the program (not to its descendants).
   virtual schema::Result<void> send_signal(int signal) = 0;

@@ -51,7 +51,7 @@ struct Event {
   Timing timing = Timing::kPre;
   Synchrony synchrony = Synchrony::kSync;
   std::string mechanism;  // "seccomp_user_notification"
-  std::int64_t pid = 0;   // thread group id of the first caller
+  std::int64_t pid = 0;   // thread group id of the first caller; 0: gone, not known
   std::int64_t tid = 0;
   std::vector<std::int64_t> parents;  // nearest first, up to the launch helper
   // true: `parents` was cut at its largest length and does not reach the launch helper

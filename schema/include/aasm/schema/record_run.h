@@ -196,7 +196,7 @@ struct ChannelTotals {
 
 struct RunClosed {
   RunEnding ending = RunEnding::kFinished;
-  std::string detail;  // step and message of a failure, else empty
+  std::string detail;  // step and message of a failure, or a notice, else empty
   std::optional<std::int64_t> os_errno;
   bool program_started = false;
   std::int64_t records = 0;  // records of this run before this one

@@ -34,6 +34,13 @@ struct Finding {
   std::string detail;
 };
 
+// How the process that verifies has confined itself: for the report, no check rests on it.
+struct Confinement {
+  int landlock_abi = 0;  // 0: not by Landlock
+  bool filter = false;   // by a seccomp filter
+  std::string text = "not confined: not asked for";
+};
+
 // What to verify, and by what trust. All bytes are given by the caller but the target's own.
 struct VerifyRequest {
   std::string target;  // path of a ledger or a receipt
@@ -56,6 +63,7 @@ struct VerifyRequest {
   // How large the target's files may be together; 0: 4 GiB. Larger ones are not read.
   std::uint64_t max_bytes = 0;
   std::string scratch;  // where the private copy goes; empty: $TMPDIR, else /tmp
+  Confinement confinement;
   // Called now and then with records done and in all; may be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
@@ -65,11 +73,21 @@ struct VerifyReport {
   Verdict verdict = Verdict::kUnreadable;
   schema::JsonValue json;  // the whole report
   std::string text;        // for a person, escaped
+  // A file of the target could not be opened. A process that is confined to files, and not to
+  // names, sees that also of a file that a writer made since: it is worth another try.
+  bool file_refused = false;
   std::optional<std::string>
       new_state;  // note to write to --state: only when VERIFIED and size > 0
 };
 
 // Never fails as such: what cannot be read is a verdict.
 VerifyReport verify(const VerifyRequest& request);
+
+// Why a verification ended without a verdict of its own.
+enum class Stopped : std::uint8_t { kByLimit, kByFault };
+
+// The report (UNREADABLE) of a verification that its caller had to end, or that ended by itself: a
+// deadline, too much memory, a fault. `detail` is one sentence.
+VerifyReport stopped_report(const VerifyRequest& request, Stopped why, const std::string& detail);
 
 }  // namespace aasm::verifier

@@ -13,13 +13,15 @@ enum class WardenMessageKind : uint32_t {
   kChildEnded = 2,    // to the supervisor: the launch child, or the program it became, has ended
   kTreeGone = 3,      // to the supervisor, answer to kKillTree: no descendant is left
   kKillTree = 4,      // to the warden
+  kChildStopped = 5,  // to the supervisor: the program has stopped (wait_status). When it goes on,
+                      // the warden sends the supervisor SIGCONT: it may have stopped itself too
 };
 
 struct WardenMessage {
   uint32_t magic;
   uint32_t kind;        // WardenMessageKind
   int32_t pid;          // of the launch child
-  int32_t wait_status;  // kChildEnded: as of wait4(2)
+  int32_t wait_status;  // kChildEnded, kChildStopped: as of wait4(2)
   int64_t user_us;      // kChildEnded: resource use of the child and of what it waited for
   int64_t system_us;
   int64_t max_rss_kib;

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "home.h"
+
+namespace aasm::cli {
+
+// Owner, group and mode of aasm's own files, and the time of the last change of those that no run
+// writes (keys, trust files). Landlock has no right for them: a workload of the same user can
+// change them by path, so a run says when somebody did. What it says is seen at two moments;
+// who did it is not known.
+class OwnFiles {
+ public:
+  static OwnFiles look(const Home& home, const std::string& ledger);
+
+  // One sentence when they differ from `before`, else empty.
+  std::string changed_since(const OwnFiles& before) const;
+
+ private:
+  std::map<std::string, std::string> state_;  // by path
+};
+
+}  // namespace aasm::cli
