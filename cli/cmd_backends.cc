@@ -47,6 +47,7 @@ std::string domain_text(const schema::DomainCapability& domain) {
 int list(const BackendsCommand& command) {
   const auto backends = make_backends();
   std::vector<planner::Backend*> borrowed;
+  borrowed.reserve(backends.size());
   for (const auto& backend : backends) {
     borrowed.push_back(backend.get());
   }

@@ -6,7 +6,7 @@
 namespace aasm::cli {
 
 int run_init(const InitCommand& command);
-int run_exec(const RunCommand& command);
+int run_exec(const RunCommand& given);
 int run_verify(const VerifyCommand& command);
 int run_runs_list(const RunsListCommand& command);
 int run_runs_show(const RunsShowCommand& command);

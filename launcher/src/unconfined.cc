@@ -100,6 +100,8 @@ class UnconfinedRun final : public planner::RunningExecution {
     started_.pid = pid;
     started_.exe_not_read_reason = "isolation none: the start is not watched";
   }
+  UnconfinedRun(const UnconfinedRun&) = delete;
+  UnconfinedRun& operator=(const UnconfinedRun&) = delete;
   ~UnconfinedRun() override {
     if (!finished_) {
       terminate(schema::ExitCause::kEvidenceFailure);

@@ -158,7 +158,7 @@ Program tree(std::span<const Range> ranges) {
   }
   const std::size_t middle = ranges.size() / 2;
   const Program left = tree(ranges.first(middle));
-  const std::uint32_t split = static_cast<std::uint32_t>(ranges[middle].first);
+  const auto split = static_cast<std::uint32_t>(ranges[middle].first);
   Program program;
   if (left.size() <= UINT8_MAX) {
     program.push_back(jump_if(BPF_JGE, split, left.size(), 0));

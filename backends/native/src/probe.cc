@@ -31,7 +31,6 @@ namespace {
 using schema::CapabilityProbed;
 using schema::Domain;
 using schema::Error;
-using schema::ErrorCode;
 using schema::ProbeAttempt;
 using schema::Requirement;
 using schema::Result;

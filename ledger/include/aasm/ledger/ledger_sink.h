@@ -28,10 +28,12 @@ class LedgerSink : public schema::EvidenceSink {
   // Staged records and blob bytes that may wait; past it the sink fails (kResourceExhausted)
   // rather than grow while a disk hangs.
   static constexpr std::size_t kMaxStagedRecords = 8192;
-  static constexpr std::size_t kMaxStagedBlobBytes = 64U * 1024U * 1024U;
+  static constexpr std::size_t kMaxStagedBlobBytes = std::size_t{64} * 1024 * 1024;
 
   static schema::Result<std::unique_ptr<LedgerSink>> create(Store store, const LedgerPaths& paths);
 
+  LedgerSink(const LedgerSink&) = delete;
+  LedgerSink& operator=(const LedgerSink&) = delete;
   // Stops the thread. Records that were staged while streaming are committed first; others that
   // no flush() asked for are dropped. The run key is wiped.
   ~LedgerSink() override;

@@ -47,7 +47,7 @@ struct YamlMember {
 };
 
 // Limits of a policy document. Aliases count each use; nodes count what aliases expand to.
-inline constexpr std::size_t kPolicyMaxBytes = 1024 * 1024;
+inline constexpr std::size_t kPolicyMaxBytes = std::size_t{1024} * 1024;
 inline constexpr std::size_t kYamlMaxDepth = 32;
 inline constexpr std::size_t kYamlMaxNodes = 20000;
 inline constexpr std::size_t kYamlMaxAliases = 64;
