@@ -14,7 +14,7 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
 
-LedgerSink::LedgerSink(const LedgerPaths& paths) : paths_(paths) {}
+LedgerSink::LedgerSink(LedgerPaths paths) : paths_(std::move(paths)) {}
 
 LedgerSink::~LedgerSink() {
   thread_.reset();  // before the key it signs with

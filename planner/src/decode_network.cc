@@ -119,7 +119,7 @@ void decode_processes(Decoder& decoder, const YamlNode& node, PolicyDocument& do
                                             out.max = NumberEntry{*value, 0, member.value.at};
                                           }
                                         }}});
-  document.processes = std::move(out);
+  document.processes = out;
 }
 
 void decode_ipc(Decoder& decoder, const YamlNode& node, const DecodeContext& context,

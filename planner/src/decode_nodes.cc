@@ -38,6 +38,7 @@ std::optional<NumberList> descriptor_list(Decoder& decoder, const YamlNode& node
 template <schema::NamedEnum E>
 std::vector<std::string> tokens() {
   std::vector<std::string> words;
+  words.reserve(std::size(schema::EnumNames<E>::kTokens));
   for (const auto& entry : schema::EnumNames<E>::kTokens) {
     words.emplace_back(entry.second);
   }

@@ -40,6 +40,7 @@ struct Stop {
 
 std::vector<Stop> walk_of(const std::vector<Backend*>& backends) {
   std::vector<Stop> stops;
+  stops.reserve(std::size(kWalk));
   for (const Known& known : kWalk) {
     stops.push_back({std::string(known.id), known.isolation_class, nullptr});
   }

@@ -17,6 +17,7 @@ struct Refused {
 // Characters that look like nothing, or make a line read in another order than it is parsed.
 constexpr std::array kRefused = {
     Refused{"\xEF\xBB\xBF", "a byte order mark; save the file as UTF-8 without one"},
+    // NOLINTBEGIN(misc-misleading-bidirectional): spelled as escapes, which mislead nobody
     Refused{"\xE2\x80\xA8", "a line separator that editors do not show (U+2028)"},
     Refused{"\xE2\x80\xA9", "a paragraph separator that editors do not show (U+2029)"},
     Refused{"\xE2\x80\x8B", "a character that shows nothing (U+200B)"},
@@ -32,6 +33,7 @@ constexpr std::array kRefused = {
     Refused{"\xE2\x81\xA7", "a character that changes the reading direction (U+2067)"},
     Refused{"\xE2\x81\xA8", "a character that changes the reading direction (U+2068)"},
     Refused{"\xE2\x81\xA9", "a character that changes the reading direction (U+2069)"},
+    // NOLINTEND(misc-misleading-bidirectional)
 };
 
 std::size_t sequence_length(char lead) {

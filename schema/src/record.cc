@@ -7,7 +7,7 @@ namespace aasm::schema {
 namespace {
 
 template <class Body>
-inline constexpr std::string_view kKind = "";
+inline constexpr std::string_view kKind;
 template <>
 inline constexpr std::string_view kKind<LedgerCreated> = "ledger.created";
 template <>

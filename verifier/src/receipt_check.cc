@@ -21,7 +21,6 @@ using ledger_format::NoteVerdict;
 using ledger_format::QuorumVerdict;
 using ledger_format::Receipt;
 using ledger_format::ReceiptRecord;
-using ledger_format::RecordKind;
 
 class ReceiptCheck {
  public:

@@ -19,7 +19,7 @@ void parse_record(RecordView& record) {
     record.fault = std::move(*fault);
     return;
   }
-  ledger_format::Statement& statement = std::get<ledger_format::Statement>(parsed);
+  auto& statement = std::get<ledger_format::Statement>(parsed);
   record.envelope = std::move(statement.envelope);
   record.kind = ledger_format::parse_record_kind(record.envelope->kind);
   schema::Result<std::optional<schema::RecordBody>> body =

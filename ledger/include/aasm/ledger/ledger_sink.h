@@ -52,7 +52,7 @@ class LedgerSink : public schema::EvidenceSink {
   std::optional<schema::Error> head_lag() const;
 
  private:
-  explicit LedgerSink(const LedgerPaths& paths);
+  explicit LedgerSink(LedgerPaths paths);
 
   LedgerPaths paths_;
   std::string checkpoint_at_open_;
