@@ -125,8 +125,9 @@ schema::JsonValue render_json(const IsolationReport& report);
 // Differences between two JSON reports, empty when they agree: a report is derived in all its
 // members, so all are compared, but for the positions of contradictions, which a live run does not
 // know. One sentence for each member of the report and of each domain that differs, naming the
-// first place in it: "syscall.decisions[0].actions: ...". Sentences repeat values of `given` escaped
-// and cut. kMalformed when `given` is not a report; kUnsupported when it has another schema version.
+// first place in it: "syscall.decisions[0].actions: ...". Sentences repeat values of `given`
+// escaped and cut. kMalformed when `given` is not a report; kUnsupported when it has another schema
+// version.
 schema::Result<std::vector<std::string>> compare_claims(const schema::JsonValue& given,
                                                         const schema::JsonValue& recomputed);
 
