@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,11 +50,15 @@ int copy_program(const std::string& from, const std::string& to) {
   return target < 0 ? EACCES : 0;
 }
 
-// PATH HOW: a copy of this program under that path makes the forbidden call; with HOW "gone" the
-// copy is removed before. Its file name is what the record has to carry.
+// PATH HOW: a copy of this program under that path makes the forbidden call. Its file name is what
+// the record has to carry. With HOW "gone" it removes the copy before; with "unreadable" the copy
+// may be executed and not read, which makes a process that others may not look at.
 int call_as(const Args& args) {
   if (const int result = copy_program(own_program(), args[0]); result != 0) {
     return result;
+  }
+  if (args[1] == "unreadable" && ::chmod(args[0].c_str(), 0111) != 0) {
+    return errno;
   }
   const int pid = ::fork();
   if (pid == 0) {
@@ -94,7 +99,18 @@ int fake_rendezvous(const Args& args) {
   return result_of(::syscall(number(args[0]), 1, 0, 0, 0, 0, 0));
 }
 
-// STATUS SIGNAL: ends as if aasm itself had ended so.
+// UID: becomes another user, which takes away what others may see of the caller.
+int call_as_user(const Args& args) {
+  return in_child([&args] {
+    const auto user = static_cast<uid_t>(number(args[0]));
+    if (::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
+      return ENOSYS;
+    }
+    return result_of(::syscall(SYS_unshare, 0));
+  });
+}
+
+// STATUS: ends as if aasm itself had ended so.
 int end_with(const Args& args) {
   std::printf("attempt end_with ok 0 pid %d parents %d\n", ::getpid(), ::getppid());
   std::fflush(stdout);
@@ -111,6 +127,7 @@ const Attempts& evidence_attempts() {
       {"call_unnamed", 1, call_unnamed},
       {"call_with_long_arguments", 1, call_with_long_arguments},
       {"fake_rendezvous", 1, fake_rendezvous},
+      {"call_as_user", 1, call_as_user},
       {"end_with", 1, end_with},
   };
   return list;
