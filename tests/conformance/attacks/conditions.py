@@ -21,6 +21,10 @@ def number_in(path, missing):
         return missing
 
 
+def kernel():
+    return tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
+
+
 @functools.lru_cache(maxsize=None)
 def effective():
     for line in pathlib.Path("/proc/self/status").read_text().splitlines():
@@ -44,6 +48,14 @@ def lacks(condition):
 
 def user_namespaces():
     return None if probe_works("unshare", "0x10000000") else "the host lets this user make no user namespace"
+
+
+def user_namespace_mounts():
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("from", "to")]
+        for file in files:
+            pathlib.Path(file).write_text("x")
+        return None if probe_works("mount_in_user_namespace", *files) else "the host lets this user mount nothing in a user namespace"
 
 
 def ptrace_of_others():
@@ -106,12 +118,14 @@ def keyrings():
 
 CHECKS = {
     "user_namespaces": user_namespaces,
+    "user_namespace_mounts": user_namespace_mounts,
     "ptrace_of_others": ptrace_of_others,
     "terminal_input": terminal_input,
     "perf_events": perf_events,
     "rings": rings,
     "attributes": attributes,
     "keyrings": keyrings,
+    "pidfd_groups": lambda: None if kernel() >= (6, 9) else "the kernel is older than 6.9",
     "init_environment": init_environment,
     "i386": numbering("call_i386", "32-bit"),
     "x32": numbering("call_x32", "x32"),

@@ -172,6 +172,18 @@ void* flip_path(void* argument) {
   return nullptr;
 }
 
+bool reads_other_than_granted(const char* path) {
+  const int fd = open_path(path, O_RDONLY);
+  char data[256] = {};
+  const ssize_t got = fd < 0 ? 0 : ::read(fd, data, sizeof data - 1);
+  ::close(fd);
+  if (got <= 0 || std::strncmp(data, "granted", 7) == 0) {
+    return false;
+  }
+  leak(data, static_cast<std::size_t>(got));
+  return true;
+}
+
 // GRANTED SECRET TIMES: one thread opens a buffer whose path another changes under it. 0 when one
 // open of TIMES read what GRANTED does not hold.
 int race_path(const Args& args) {
@@ -184,43 +196,33 @@ int race_path(const Args& args) {
   }
   int result = EACCES;
   for (int i = 0; i < number(args[2]) && result != 0; ++i) {
-    const int fd = open_path(path, O_RDONLY);
-    char data[256] = {};
-    const ssize_t got = fd < 0 ? 0 : ::read(fd, data, sizeof data - 1);
-    ::close(fd);
-    if (got > 0 && std::strncmp(data, "granted", 7) != 0) {
-      leak(data, static_cast<std::size_t>(got));
-      result = 0;
-    }
+    result = reads_other_than_granted(path) ? 0 : EACCES;
   }
   flip.stop = true;
   ::pthread_join(thread, nullptr);
   return result;
 }
 
-// LINK GRANTED SECRET TIMES: as race_path, with a symbolic link that a child keeps replacing.
-int race_link(const Args& args) {
+[[noreturn]] void flip_link(const Args& args) {
   const std::string next = args[0] + ".next";
-  const int child = ::fork();
-  for (int i = 0; child == 0; ++i) {
+  for (int i = 0; i < 1000000 && ::getppid() != 1; ++i) {
     [[maybe_unused]] int ignored = ::symlink(args[i % 2 == 0 ? 2 : 1].c_str(), next.c_str());
     ignored = ::rename(next.c_str(), args[0].c_str());
-    if (i == 1000000 || ::getppid() == 1) {
-      ::_exit(0);
-    }
+  }
+  ::_exit(0);
+}
+
+// LINK GRANTED SECRET TIMES: as race_path, with a symbolic link that a child keeps replacing.
+int race_link(const Args& args) {
+  const int child = ::fork();
+  if (child == 0) {
+    flip_link(args);
   }
   int result = EACCES;
   for (int i = 0; i < number(args[3]) && result != 0; ++i) {
-    const int fd = open_path(args[0], O_RDONLY);
-    char data[256] = {};
-    const ssize_t got = fd < 0 ? 0 : ::read(fd, data, sizeof data - 1);
-    ::close(fd);
-    if (got > 0 && std::strncmp(data, "granted", 7) != 0) {
-      leak(data, static_cast<std::size_t>(got));
-      result = 0;
-    }
+    result = reads_other_than_granted(args[0].c_str()) ? 0 : EACCES;
   }
-  ::kill(child, 9);
+  ::kill(child, SIGKILL);
   return result;
 }
 

@@ -163,8 +163,15 @@ int starve(const Args& args) {
 int pin(const Args& args) {
   const int pid = pid_of(args[0]);
   cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) {
+    return errno;
+  }
+  int first = 0;
+  while (!CPU_ISSET(first, &cpus)) {
+    ++first;
+  }
   CPU_ZERO(&cpus);
-  CPU_SET(0, &cpus);
+  CPU_SET(first, &cpus);
   return result_of(::sched_setaffinity(pid, sizeof cpus, &cpus));
 }
 

@@ -111,7 +111,7 @@ int call_and_be_killed(const Args& args) {
     if (pid == 0) {
       ::_exit(::syscall(SYS_unshare, 0) == 0 ? 0 : 40);
     }
-    ::usleep(static_cast<useconds_t>(i % 50) * 10);
+    ::usleep(static_cast<useconds_t>(i % 50) * 40);
     ::kill(pid, SIGKILL);
     int status = 0;
     ::waitpid(pid, &status, 0);
