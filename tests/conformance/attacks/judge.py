@@ -34,7 +34,7 @@ def judge_inside(scenario, seen, depth):
     if seen.timed_out:
         return ["the run did not end"]
     if not seen.records:
-        return [f"no run was recorded: {seen.errors[-500:]}"]
+        return judge_effect(scenario, seen, False) + [f"no run was recorded: {seen.errors[-500:]}"]
     open_to_it = scenario.get("allowed", False) or declared(scenario, seen.capabilities)
     complaints = judge_outcome(scenario, seen, open_to_it)
     complaints += judge_effect(scenario, seen, open_to_it)
