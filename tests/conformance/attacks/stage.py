@@ -86,7 +86,8 @@ class Stage:
             self.places.update(decoy=str(pid), decoy_address=address)
         if self.names("accomplice"):
             self.places["accomplice"] = f"aasm-attack-{self.world.token[-12:]}"
-            hand_out(self.places["accomplice"], self.places["secret"], self.world.closing)
+            path = self.scenario.get("hands_out", "{secret}").format(**self.places)
+            hand_out(self.places["accomplice"], path, self.world.closing)
         if self.names("service"):
             self.places["service"] = str(self.world.outside / "service")
             serve_at(self.places["service"], self.world.closing)

@@ -120,6 +120,29 @@ int call_and_be_killed(const Args& args) {
   return result;
 }
 
+// MANY processes that make the call at the same moment: when a pipe that all of them wait at ends.
+int call_at_once(const Args& args) {
+  int start[2];
+  if (::pipe2(start, O_CLOEXEC) != 0) {
+    return errno;
+  }
+  for (int i = 0; i < number(args[0]); ++i) {
+    if (::fork() == 0) {
+      char byte = 0;
+      ::close(start[1]);
+      [[maybe_unused]] const ssize_t ended = ::read(start[0], &byte, 1);
+      ::_exit(::syscall(SYS_unshare, 0) == 0 ? 0 : 40);
+    }
+  }
+  ::close(start[1]);
+  int result = EPERM;
+  int status = 0;
+  while (::wait(&status) > 0) {
+    result = WIFEXITED(status) && WEXITSTATUS(status) == 40 ? result : 0;
+  }
+  return result;
+}
+
 // The terminal goes to a process group of our own, and background writers shall be stopped.
 int take_terminal(const Args&) {
   termios modes{};
@@ -153,6 +176,7 @@ const Attempts& tree_attempts() {
       {"end_with_signal_to_parent", 0, end_with_signal_to_parent},
       {"call_without_leader", 0, call_without_leader},
       {"call_and_be_killed", 1, call_and_be_killed},
+      {"call_at_once", 1, call_at_once},
       {"take_terminal", 0, take_terminal},
       {"call_each", 0, call_each},
   };
