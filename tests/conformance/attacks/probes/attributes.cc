@@ -1,8 +1,10 @@
 // What Landlock does not restrict: attributes, and looking at names.
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -55,6 +57,13 @@ int get_attribute(const Args& args) {
   return 0;
 }
 
+// DIR: is told of what others do in it, which names they use included.
+int watch_directory(const Args& args) {
+  const int watch = ::inotify_init1(IN_CLOEXEC);
+  return watch < 0 ? errno
+                   : result_of(::inotify_add_watch(watch, args[0].c_str(), IN_CREATE | IN_MODIFY));
+}
+
 // On a handle, which needs no right to get.
 int change_mode_by_handle(const Args& args) {
   const int handle = ::open(args[0].c_str(), O_PATH | O_CLOEXEC);
@@ -80,6 +89,19 @@ const Attempts& attribute_attempts() {
          const auto user = static_cast<uid_t>(number(a[1]));
          return result_of(::lchown(a[0].c_str(), user, user));
        }},
+      {"statfs", 1,
+       [](const Args& a) {
+         struct statfs status {};
+         return result_of(::statfs(a[0].c_str(), &status));
+       }},
+      {"list_attributes", 1,
+       [](const Args& a) {
+         char names[4096];
+         return result_of(::listxattr(a[0].c_str(), names, sizeof names));
+       }},
+      {"remove_attribute", 2,
+       [](const Args& a) { return result_of(::removexattr(a[0].c_str(), a[1].c_str())); }},
+      {"watch_directory", 1, watch_directory},
       {"set_times", 1, set_times},
       {"set_attribute", 1, set_attribute},
       {"get_attribute", 2, get_attribute},
