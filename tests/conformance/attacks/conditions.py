@@ -129,6 +129,7 @@ CHECKS = {
     "init_environment": init_environment,
     "i386": numbering("call_i386", "32-bit"),
     "x32": numbering("call_x32", "x32"),
+    "file_setattr": lambda: None if kernel() >= (6, 17) else "the kernel is older than 6.17",
     "port_access": system_call("iopl", 172, 0),
     "userfaultfd": system_call("userfaultfd", 323, -1),
     "kernel_log": lambda: None if number_in("/proc/sys/kernel/dmesg_restrict", 0) == 0 or lacks("cap_sys_admin") is None

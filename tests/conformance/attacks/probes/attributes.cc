@@ -1,6 +1,7 @@
 // What Landlock does not restrict: attributes, and looking at names.
 
 #include <fcntl.h>
+#include <sys/fanotify.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -64,6 +65,26 @@ int watch_directory(const Args& args) {
                    : result_of(::inotify_add_watch(watch, args[0].c_str(), IN_CREATE | IN_MODIFY));
 }
 
+int watch_directory_by_fanotify(const Args& args) {
+  const int watch = ::fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
+  return watch < 0 ? errno
+                   : result_of(::fanotify_mark(watch, FAN_MARK_ADD | FAN_MARK_ONLYDIR, FAN_CREATE,
+                                               AT_FDCWD, args[0].c_str()));
+}
+
+// Attributes of the file system, without opening the file (Linux 6.17).
+int set_flags(const Args& args) {
+  struct {
+    unsigned long long flags;
+    unsigned rest[4];
+  } attributes = {};
+  constexpr long kFileSetattr = 469;
+  constexpr unsigned long long kNoDump = 0x80;
+  attributes.flags = kNoDump;
+  return result_of(
+      ::syscall(kFileSetattr, AT_FDCWD, args[0].c_str(), &attributes, sizeof attributes, 0));
+}
+
 // On a handle, which needs no right to get.
 int change_mode_by_handle(const Args& args) {
   const int handle = ::open(args[0].c_str(), O_PATH | O_CLOEXEC);
@@ -102,6 +123,8 @@ const Attempts& attribute_attempts() {
       {"remove_attribute", 2,
        [](const Args& a) { return result_of(::removexattr(a[0].c_str(), a[1].c_str())); }},
       {"watch_directory", 1, watch_directory},
+      {"watch_directory_by_fanotify", 1, watch_directory_by_fanotify},
+      {"set_flags", 1, set_flags},
       {"set_times", 1, set_times},
       {"set_attribute", 1, set_attribute},
       {"get_attribute", 2, get_attribute},
