@@ -42,24 +42,24 @@ std::vector<std::string> limitations_of(Domain domain) {
   switch (domain) {
     case Domain::kFilesystemRead:
       return {
-          "Landlock does not restrict stat, access, readlink, chdir, getxattr, statfs, open with "
-          "O_PATH and inotify_add_watch: names, sizes, attributes and the times of changes of "
-          "files "
-          "outside the grants stay visible, aasm's own included",
+          "Landlock does not restrict stat, access, readlink, chdir, getxattr, listxattr, "
+          "file_getattr, statfs, open with O_PATH, inotify_add_watch and fanotify_mark: names, "
+          "sizes, attributes and the times of changes of files outside the grants stay visible, "
+          "aasm's own included",
           "execution is checked where a file is executed; an anonymous memory file, or an "
           "interpreter that reads a granted script, is not",
       };
     case Domain::kFilesystemWrite:
       return {
-          "Landlock does not restrict chmod, chown, utime and setxattr: attributes of files "
-          "outside "
-          "the grants, aasm's own included, can be changed where their owner and mode permit it; a "
-          "run says when those of its ledger, keys or trust files were",
+          "Landlock does not restrict chmod, chown, utime, setxattr, removexattr and file_setattr: "
+          "attributes of files outside the grants, aasm's own included, can be changed where their "
+          "owner and mode permit it; a run says when those of its ledger, keys or trust files were",
       };
     case Domain::kCredential:
       return {
-          "environ, mem and maps of processes outside are refused; cmdline, stat, status and the "
-          "numbers of open descriptors are readable where policy grants /proc",
+          "environ, mem and maps of processes outside are refused; cmdline, stat, status, limits, "
+          "cgroup, mounts and the numbers of open descriptors, among others that /proc shows "
+          "everybody, are readable where policy grants /proc",
           "a credential in a file or behind a socket is not covered by this domain",
       };
     case Domain::kSyscall:

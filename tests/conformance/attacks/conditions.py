@@ -11,7 +11,7 @@ import tempfile
 import world
 
 CAPABILITIES = {"cap_chown": 0, "cap_dac_read_search": 2, "cap_setuid": 7, "cap_sys_chroot": 18, "cap_sys_ptrace": 19,
-                "cap_sys_admin": 21, "cap_sys_nice": 23, "cap_bpf": 39}
+                "cap_sys_admin": 21, "cap_sys_nice": 23, "cap_mknod": 27, "cap_bpf": 39}
 
 
 def number_in(path, missing):
@@ -19,6 +19,10 @@ def number_in(path, missing):
         return int(pathlib.Path(path).read_text().split()[0])
     except (OSError, ValueError, IndexError):
         return missing
+
+
+def kernel():
+    return tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
 
 
 @functools.lru_cache(maxsize=None)
@@ -44,6 +48,14 @@ def lacks(condition):
 
 def user_namespaces():
     return None if probe_works("unshare", "0x10000000") else "the host lets this user make no user namespace"
+
+
+def user_namespace_mounts():
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("from", "to")]
+        for file in files:
+            pathlib.Path(file).write_text("x")
+        return None if probe_works("mount_in_user_namespace", *files) else "the host lets this user mount nothing in a user namespace"
 
 
 def ptrace_of_others():
@@ -106,15 +118,18 @@ def keyrings():
 
 CHECKS = {
     "user_namespaces": user_namespaces,
+    "user_namespace_mounts": user_namespace_mounts,
     "ptrace_of_others": ptrace_of_others,
     "terminal_input": terminal_input,
     "perf_events": perf_events,
     "rings": rings,
     "attributes": attributes,
     "keyrings": keyrings,
+    "pidfd_groups": lambda: None if kernel() >= (6, 9) else "the kernel is older than 6.9",
     "init_environment": init_environment,
     "i386": numbering("call_i386", "32-bit"),
     "x32": numbering("call_x32", "x32"),
+    "file_setattr": lambda: None if kernel() >= (6, 17) else "the kernel is older than 6.17",
     "port_access": system_call("iopl", 172, 0),
     "userfaultfd": system_call("userfaultfd", 323, -1),
     "kernel_log": lambda: None if number_in("/proc/sys/kernel/dmesg_restrict", 0) == 0 or lacks("cap_sys_admin") is None

@@ -34,7 +34,7 @@ def judge_inside(scenario, seen, depth):
     if seen.timed_out:
         return ["the run did not end"]
     if not seen.records:
-        return [f"no run was recorded: {seen.errors[-500:]}"]
+        return judge_effect(scenario, seen, False) + [f"no run was recorded: {seen.errors[-500:]}"]
     open_to_it = scenario.get("allowed", False) or declared(scenario, seen.capabilities)
     complaints = judge_outcome(scenario, seen, open_to_it)
     complaints += judge_effect(scenario, seen, open_to_it)
@@ -98,12 +98,27 @@ def judge_events(scenario, seen, depth):
     def order(event):
         return sorted(map(str, event.items()))
 
+    found, compared = without_open_counts(wanted, found, compared)
+    if found is None:
+        return ["more events than there were actions, or none at all"]
     if merged(found) != merged(compared):
         return [f"events {sorted(found, key=order)}, expected {sorted(compared, key=order)}"]
     complaints = []
     for event in seen.events():
         complaints += judge_event(scenario, seen, depth, event)
     return complaints
+
+
+def without_open_counts(wanted, found, compared):
+    """Takes out what may be counted between 1 and `at_most`; None where it is not."""
+    for one, expected in zip(wanted, list(compared)):
+        if "at_most" in one:
+            alike = [event for event in found if {**event, "count": 1} == {**expected, "count": 1}]
+            if not 1 <= sum(event["count"] for event in alike) <= one["at_most"]:
+                return None, None
+            found = [event for event in found if event not in alike]
+            compared = [event for event in compared if event is not expected]
+    return found, compared
 
 
 def merged(events):
@@ -118,6 +133,10 @@ def merged(events):
 def judge_event(scenario, seen, depth, event):
     if (event["operation"], event["object"]["type"], event["domain"]) != ("call", "syscall", "syscall"):
         return [f"event {event['number']} is no system call: {event}"]
+    if event["reply"] == "caller_gone":
+        # Who was killed while asking has no lineage left, and its call never ran: it counts for no claim.
+        expected = any("at_most" in one for one in scenario.get("events", []))
+        return [] if expected else [f"event {event['number']} says that its caller is gone"]
     if (event["timing"], event["synchrony"]) != ("pre", "sync"):
         return [f"event {event['number']} was not decided before the call"]
     executable = scenario.get("executable")
@@ -150,7 +169,7 @@ def judge_claims(scenario, seen):
 
 def judge_claim(scenario, seen, name, claim):
     by_policy = sum(event["count"] for event in seen.events()
-                    if event["domain"] == name and event["cause"] == "policy" and not event["rule"].startswith("self_protection."))
+                    if event["domain"] == name and event["cause"] == "policy" and event["reply"] != "caller_gone" and not event["rule"].startswith("self_protection."))
     has_channel = seen.capabilities.get(name, {}).get("channel", {}).get("mechanism", "none") != "none"
     if by_policy:
         good = claim["claim"] == "denied_before_execution" and claim["denied_actions"] == by_policy

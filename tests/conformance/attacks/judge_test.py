@@ -20,7 +20,7 @@ def scenario(family, name):
 class Judge(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        shared = world.Shared()
+        cls.shared = shared = world.Shared()
         cls.call = scenario("syscall", "name_to_handle_at")
         cls.called = trial.run_inside(shared, cls.call, "grandchild")
         cls.read = scenario("filesystem", "read")
@@ -103,6 +103,17 @@ class Judge(unittest.TestCase):
         self.assert_found("call", lambda seen: seen.bodies("run.closed")[0].update(ending="evidence_failure"),
                           lambda seen: seen.bodies("process.exited")[0].update(status=0),
                           lambda seen: seen.bodies("run.closed")[0]["channel"].update(dropped=1))
+
+    def test_a_run_without_the_boundary_is_a_finding(self):
+        for family, name in (("filesystem", "read"), ("filesystem", "rename_out"), ("filesystem", "execute_readable"),
+                             ("syscall", "name_to_handle_at"), ("credential", "keys_listed"),
+                             ("self_protection", "is_supervisor_alive"), ("evidence", "unlink_ledger")):
+            with self.subTest(scenario=f"{family}.{name}"):
+                open_to_all = {**scenario(family, name), "options": ["--isolation", "none"]}
+                seen = trial.run_inside(self.shared, open_to_all, "child")
+                self.assertTrue(seen.happened)
+                found = judge.judge_inside(open_to_all, seen, "child")
+                self.assertTrue(any("FINDING" in text for text in found), found)
 
     def test_a_control_without_effect_proves_nothing(self):
         seen = copy.deepcopy(self.refused)

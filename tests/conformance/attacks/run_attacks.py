@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes every attack of scenarios/*.json without the boundary and, at three depths, inside it.
 
-usage: run_attacks.py [--family NAME,...] [--only TEXT] [--jobs N] [--verbose]
+usage: run_attacks.py [--family NAME,...] [--only TEXT] [--jobs N] [--one-depth] [--verbose]
        run_attacks.py --check-names        compares the data with scenario-names.txt and cases.json
 
 Needs AASM and ATTACK_PROBE in the environment. Exit status: 0 as expected, 1 not, 2 usage.
@@ -84,7 +84,8 @@ class Runner:
             self.say(f"-- no control: {name}: {control['none']}")
         else:
             found += self.judge.judge_control(scenario, self.trial.run_control(self.shared, scenario))
-        for depth in scenario.get("depths", DEPTHS):
+        depths = scenario.get("depths", DEPTHS)
+        for depth in depths[-1:] if self.options.one_depth else depths:
             seen = self.trial.run_inside(self.shared, scenario, depth)
             found += [f"{depth}: {text}" for text in self.judge.judge_inside(scenario, seen, depth)]
             if self.options.verbose:
@@ -112,6 +113,7 @@ def main(arguments):
     parser.add_argument("--family", default="")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--one-depth", action="store_true", help="only the furthest from the program")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--check-names", action="store_true")
     options = parser.parse_args(arguments)

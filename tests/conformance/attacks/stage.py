@@ -54,6 +54,14 @@ def hand_out(name, path, closing):
     closing.callback(lambda: (contextlib.suppress(OSError), listener.shutdown(socket.SHUT_RDWR), listener.close()))
 
 
+def serve_at(path, closing):
+    """A service outside whose socket has a name in a folder that no grant covers."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(path)
+    listener.listen(8)
+    closing.callback(listener.close)
+
+
 class Stage:
     def __init__(self, shared, scenario):
         self.world = world.World(shared)
@@ -78,7 +86,11 @@ class Stage:
             self.places.update(decoy=str(pid), decoy_address=address)
         if self.names("accomplice"):
             self.places["accomplice"] = f"aasm-attack-{self.world.token[-12:]}"
-            hand_out(self.places["accomplice"], self.places["secret"], self.world.closing)
+            path = self.scenario.get("hands_out", "{secret}").format(**self.places)
+            hand_out(self.places["accomplice"], path, self.world.closing)
+        if self.names("service"):
+            self.places["service"] = str(self.world.outside / "service")
+            serve_at(self.places["service"], self.world.closing)
         if self.names("ledger_fd"):
             idle = self.start_idle()
             self.places["ledger_fd"] = str(ledger_descriptor(idle.pid))

@@ -16,7 +16,7 @@ import time
 
 AASM = os.environ["AASM"]
 PROBE = os.environ["ATTACK_PROBE"]
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 # Each names what it states besides; read and write are the same in all.
 POLICIES = {

@@ -1,8 +1,11 @@
 // What Landlock does not restrict: attributes, and looking at names.
 
 #include <fcntl.h>
+#include <sys/fanotify.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -55,6 +58,33 @@ int get_attribute(const Args& args) {
   return 0;
 }
 
+// DIR: is told of what others do in it, which names they use included.
+int watch_directory(const Args& args) {
+  const int watch = ::inotify_init1(IN_CLOEXEC);
+  return watch < 0 ? errno
+                   : result_of(::inotify_add_watch(watch, args[0].c_str(), IN_CREATE | IN_MODIFY));
+}
+
+int watch_directory_by_fanotify(const Args& args) {
+  const int watch = ::fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_DFID_NAME, O_RDONLY);
+  return watch < 0 ? errno
+                   : result_of(::fanotify_mark(watch, FAN_MARK_ADD | FAN_MARK_ONLYDIR, FAN_CREATE,
+                                               AT_FDCWD, args[0].c_str()));
+}
+
+// Attributes of the file system, without opening the file (Linux 6.17).
+int set_flags(const Args& args) {
+  struct {
+    unsigned long long flags;
+    unsigned rest[4];
+  } attributes = {};
+  constexpr long kFileSetattr = 469;
+  constexpr unsigned long long kNoDump = 0x80;
+  attributes.flags = kNoDump;
+  return result_of(
+      ::syscall(kFileSetattr, AT_FDCWD, args[0].c_str(), &attributes, sizeof attributes, 0));
+}
+
 // On a handle, which needs no right to get.
 int change_mode_by_handle(const Args& args) {
   const int handle = ::open(args[0].c_str(), O_PATH | O_CLOEXEC);
@@ -80,6 +110,21 @@ const Attempts& attribute_attempts() {
          const auto user = static_cast<uid_t>(number(a[1]));
          return result_of(::lchown(a[0].c_str(), user, user));
        }},
+      {"statfs", 1,
+       [](const Args& a) {
+         struct statfs status {};
+         return result_of(::statfs(a[0].c_str(), &status));
+       }},
+      {"list_attributes", 1,
+       [](const Args& a) {
+         char names[4096];
+         return result_of(::listxattr(a[0].c_str(), names, sizeof names));
+       }},
+      {"remove_attribute", 2,
+       [](const Args& a) { return result_of(::removexattr(a[0].c_str(), a[1].c_str())); }},
+      {"watch_directory", 1, watch_directory},
+      {"watch_directory_by_fanotify", 1, watch_directory_by_fanotify},
+      {"set_flags", 1, set_flags},
       {"set_times", 1, set_times},
       {"set_attribute", 1, set_attribute},
       {"get_attribute", 2, get_attribute},

@@ -92,10 +92,12 @@ int install_listener(const Args&) {
   return result_of(fd);
 }
 
-// TEXT: typed into the terminal that we share with the user's shell.
+// TEXT BITS: typed into the terminal that we share with the user's shell. The kernel looks at the
+// low half of the request only; BITS go above it.
 int type_into_terminal(const Args& args) {
+  const unsigned long above = std::strtoul(args[1].c_str(), nullptr, 16) << 32;
   for (const char& character : args[0] + "\n") {
-    if (::ioctl(0, TIOCSTI, &character) != 0) {
+    if (::syscall(SYS_ioctl, 0, TIOCSTI | above, &character) != 0) {
       return errno;
     }
   }
@@ -113,6 +115,15 @@ int raise_capability(const Args& args) {
   data[wanted / 32].effective |= 1U << (wanted % 32);
   data[wanted / 32].permitted |= 1U << (wanted % 32);
   return result_of(::syscall(SYS_capset, &header, data));
+}
+
+// PATH: a socket of a service outside.
+int connect_to(const Args& args) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::snprintf(name.sun_path, sizeof name.sun_path, "%s", args[0].c_str());
+  return fd < 0 ? errno : result_of(::connect(fd, reinterpret_cast<sockaddr*>(&name), sizeof name));
 }
 
 // NAME: an abstract socket on which somebody outside hands out a descriptor; read from it.
@@ -152,8 +163,9 @@ const Attempts& channel_attempts() {
       {"find_descriptor", 0, find_descriptor},
       {"nest_filter_and_call", 1, nest_filter_and_call},
       {"install_listener", 0, install_listener},
-      {"type_into_terminal", 1, type_into_terminal},
+      {"type_into_terminal", 2, type_into_terminal},
       {"raise_capability", 1, raise_capability},
+      {"connect", 1, connect_to},
       {"receive_descriptor", 1, receive_descriptor},
   };
   return list;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,11 +50,15 @@ int copy_program(const std::string& from, const std::string& to) {
   return target < 0 ? EACCES : 0;
 }
 
-// PATH HOW: a copy of this program under that path makes the forbidden call; with HOW "gone" the
-// copy is removed before. Its file name is what the record has to carry.
+// PATH HOW: a copy of this program under that path makes the forbidden call. Its file name is what
+// the record has to carry. With HOW "gone" it removes the copy before; with "unreadable" the copy
+// may be executed and not read, which makes a process that others may not look at.
 int call_as(const Args& args) {
   if (const int result = copy_program(own_program(), args[0]); result != 0) {
     return result;
+  }
+  if (args[1] == "unreadable" && ::chmod(args[0].c_str(), 0111) != 0) {
+    return errno;
   }
   const int pid = ::fork();
   if (pid == 0) {
@@ -94,7 +99,54 @@ int fake_rendezvous(const Args& args) {
   return result_of(::syscall(number(args[0]), 1, 0, 0, 0, 0, 0));
 }
 
-// STATUS SIGNAL: ends as if aasm itself had ended so.
+// UID: becomes another user, which takes away what others may see of the caller.
+int call_as_user(const Args& args) {
+  return in_child([&args] {
+    const auto user = static_cast<uid_t>(number(args[0]));
+    if (::setresgid(user, user, user) != 0 || ::setresuid(user, user, user) != 0) {
+      return ENOSYS;
+    }
+    return result_of(::syscall(SYS_unshare, 0));
+  });
+}
+
+// DIR DEPTH LEN: a folder that deep, each name of that many bytes that JSON has to write in six.
+int make_folders(const std::string& start, int depth, int length) {
+  int folder = ::open(start.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const std::string name(static_cast<std::size_t>(length), '\x01');
+  for (int i = 0; i < depth; ++i) {
+    ::mkdirat(folder, name.c_str(), 0755);
+    const int next = ::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ::close(folder);
+    folder = next;
+  }
+  return folder;
+}
+
+// DIR DEPTH MANY: that many programs down there, none like another, make the forbidden call.
+int call_from_folders(const Args& args) {
+  const std::string program = args[0] + "/program";
+  const int folder = make_folders(args[0], number(args[1]), 250);
+  int result = copy_program(own_program(), program);
+  for (int i = 0; i < number(args[2]) && result != ECHILD && folder >= 0; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    if (::linkat(AT_FDCWD, program.c_str(), folder, name.c_str(), 0) != 0) {
+      return errno;
+    }
+    const int pid = ::fork();
+    if (pid == 0) {
+      char* const words[] = {const_cast<char*>("p"), const_cast<char*>("unshare_nothing"), nullptr};
+      ::syscall(SYS_execveat, folder, name.c_str(), words, environ, 0);
+      ::_exit(97);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    result = WEXITSTATUS(status) == 40 ? EPERM : (WEXITSTATUS(status) == 0 ? 0 : ECHILD);
+  }
+  return folder < 0 ? EBADF : result;
+}
+
+// STATUS: ends as if aasm itself had ended so.
 int end_with(const Args& args) {
   std::printf("attempt end_with ok 0 pid %d parents %d\n", ::getpid(), ::getppid());
   std::fflush(stdout);
@@ -111,6 +163,8 @@ const Attempts& evidence_attempts() {
       {"call_unnamed", 1, call_unnamed},
       {"call_with_long_arguments", 1, call_with_long_arguments},
       {"fake_rendezvous", 1, fake_rendezvous},
+      {"call_as_user", 1, call_as_user},
+      {"call_from_folders", 3, call_from_folders},
       {"end_with", 1, end_with},
   };
   return list;

@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -156,74 +154,6 @@ int write_by_mapping(const Args& args) {
   return 0;
 }
 
-struct Flip {
-  char* path;
-  const char* good;
-  const char* bad;
-  volatile bool stop;
-};
-
-void* flip_path(void* argument) {
-  Flip* flip = static_cast<Flip*>(argument);
-  while (!flip->stop) {
-    std::strcpy(flip->path, flip->bad);
-    std::strcpy(flip->path, flip->good);
-  }
-  return nullptr;
-}
-
-// GRANTED SECRET TIMES: one thread opens a buffer whose path another changes under it. 0 when one
-// open of TIMES read what GRANTED does not hold.
-int race_path(const Args& args) {
-  static char path[4096];
-  std::strcpy(path, args[0].c_str());
-  Flip flip = {path, args[0].c_str(), args[1].c_str(), false};
-  pthread_t thread{};
-  if (::pthread_create(&thread, nullptr, flip_path, &flip) != 0) {
-    return ENOSYS;
-  }
-  int result = EACCES;
-  for (int i = 0; i < number(args[2]) && result != 0; ++i) {
-    const int fd = open_path(path, O_RDONLY);
-    char data[256] = {};
-    const ssize_t got = fd < 0 ? 0 : ::read(fd, data, sizeof data - 1);
-    ::close(fd);
-    if (got > 0 && std::strncmp(data, "granted", 7) != 0) {
-      leak(data, static_cast<std::size_t>(got));
-      result = 0;
-    }
-  }
-  flip.stop = true;
-  ::pthread_join(thread, nullptr);
-  return result;
-}
-
-// LINK GRANTED SECRET TIMES: as race_path, with a symbolic link that a child keeps replacing.
-int race_link(const Args& args) {
-  const std::string next = args[0] + ".next";
-  const int child = ::fork();
-  for (int i = 0; child == 0; ++i) {
-    [[maybe_unused]] int ignored = ::symlink(args[i % 2 == 0 ? 2 : 1].c_str(), next.c_str());
-    ignored = ::rename(next.c_str(), args[0].c_str());
-    if (i == 1000000 || ::getppid() == 1) {
-      ::_exit(0);
-    }
-  }
-  int result = EACCES;
-  for (int i = 0; i < number(args[3]) && result != 0; ++i) {
-    const int fd = open_path(args[0], O_RDONLY);
-    char data[256] = {};
-    const ssize_t got = fd < 0 ? 0 : ::read(fd, data, sizeof data - 1);
-    ::close(fd);
-    if (got > 0 && std::strncmp(data, "granted", 7) != 0) {
-      leak(data, static_cast<std::size_t>(got));
-      result = 0;
-    }
-  }
-  ::kill(child, 9);
-  return result;
-}
-
 }  // namespace
 
 const Attempts& file_attempts() {
@@ -247,8 +177,6 @@ const Attempts& file_attempts() {
       {"write_unnamed", 1, write_unnamed},
       {"make_sparse", 2, make_sparse},
       {"write_by_mapping", 1, write_by_mapping},
-      {"race_path", 3, race_path},
-      {"race_link", 4, race_link},
   };
   return list;
 }

@@ -18,7 +18,7 @@
 namespace attacks {
 namespace {
 
-// FLAGS
+// FLAGS, the high half of the register included.
 int unshare_flags(const Args& args) {
   return in_child([&args] { return result_of(::unshare(number(args[0]))); });
 }

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -86,6 +87,14 @@ int make_fifo(const Args& args) {
   return result_of(::mkfifo(args[0].c_str(), 0644));
 }
 
+// NAME MAJOR MINOR, read through it.
+int make_device(const Args& args) {
+  const dev_t device =
+      ::makedev(static_cast<unsigned>(number(args[1])), static_cast<unsigned>(number(args[2])));
+  const int result = result_of(::mknod(args[0].c_str(), S_IFCHR | 0600, device));
+  return result != 0 ? result : leak_file(args[0]);
+}
+
 // DIR MANY: as deep as that, then down again by handles, so that no path is ever long.
 int make_deep_and_escape(const Args& args) {
   int directory = ::open(args[0].c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -130,6 +139,7 @@ const Attempts& path_attempts() {
       {"unlink", 1, [](const Args& a) { return result_of(::unlink(a[0].c_str())); }},
       {"make_fifo", 1, make_fifo},
       {"make_socket", 1, make_socket},
+      {"make_device", 3, make_device},
       {"make_deep_and_escape", 3, make_deep_and_escape},
       {"chdir_and_read", 2, chdir_and_read},
   };

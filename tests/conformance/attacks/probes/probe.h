@@ -20,6 +20,7 @@ struct Attempt {
 using Attempts = std::vector<Attempt>;
 
 const Attempts& file_attempts();
+const Attempts& race_attempts();
 const Attempts& path_attempts();
 const Attempts& attribute_attempts();
 const Attempts& exec_attempts();

@@ -150,9 +150,11 @@ int limit(const Args& args) {
   return result_of(::prlimit(pid_of(args[0]), RLIMIT_NPROC, &none, nullptr));
 }
 
-int read_limit(const Args& args) {
-  rlimit limit{};
-  return result_of(::prlimit(pid_of(args[0]), RLIMIT_NOFILE, nullptr, &limit));
+// Where its threads keep their locks.
+int find_locks(const Args& args) {
+  void* head = nullptr;
+  std::size_t size = 0;
+  return result_of(::syscall(SYS_get_robust_list, pid_of(args[0]), &head, &size));
 }
 
 int starve(const Args& args) {
@@ -163,8 +165,15 @@ int starve(const Args& args) {
 int pin(const Args& args) {
   const int pid = pid_of(args[0]);
   cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) != 0) {
+    return errno;
+  }
+  int first = 0;
+  while (!CPU_ISSET(first, &cpus)) {
+    ++first;
+  }
   CPU_ZERO(&cpus);
-  CPU_SET(0, &cpus);
+  CPU_SET(first, &cpus);
   return result_of(::sched_setaffinity(pid, sizeof cpus, &cpus));
 }
 
@@ -236,7 +245,7 @@ const Attempts& process_attempts() {
       {"take_descriptor", 2, take_descriptor},
       {"compare", 2, compare},
       {"limit", 1, limit},
-      {"read_limit", 1, read_limit},
+      {"find_locks", 1, find_locks},
       {"renice", 1,
        [](const Args& a) {
          return result_of(::setpriority(PRIO_PROCESS, static_cast<id_t>(pid_of(a[0])), 19));

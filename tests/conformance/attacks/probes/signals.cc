@@ -94,6 +94,30 @@ int by_owner(const Args& args) {
   return result;
 }
 
+// SIGNAL: as by_owner, where the owner is our process group. Whoever asks is its newest member.
+int by_owner_group(const Args& args) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
+      ::fcntl(ends[0], F_SETOWN, -::getpgrp()) != 0 ||
+      ::fcntl(ends[0], F_SETSIG, number(args[0])) != 0 || ::fcntl(ends[0], F_SETFL, O_ASYNC) != 0) {
+    return errno;
+  }
+  const int result = result_of(::write(ends[1], "x", 1));
+  ::usleep(100000);
+  return result;
+}
+
+// PID SIGNAL: to its group, by a descriptor of the process (Linux 6.9).
+int by_descriptor_of_group(const Args& args) {
+  constexpr unsigned kSignalProcessGroup = 4;
+  const long pidfd = ::syscall(SYS_pidfd_open, pid_of(args[0]), 0);
+  const int result = pidfd < 0 ? errno
+                               : result_of(::syscall(SYS_pidfd_send_signal, pidfd, number(args[1]),
+                                                     nullptr, kSignalProcessGroup));
+  ::usleep(100000);
+  return result;
+}
+
 // SIGNAL to the whole process group, which the supervisor and the warden share with us. Every
 // process of this program ignores SIGVTALRM, and aasm does not relay it.
 int to_own_group(const Args& args) {
@@ -126,6 +150,10 @@ const Attempts& signal_attempts() {
       {"pidfd_signal", 2, by_descriptor},
       {"proc_folder_signal", 2, by_proc_folder},
       {"owner_signal", 2, by_owner},
+      {"owner_signal_own_group", 1, by_owner_group},
+      {"owner_signal_from_child", 1,
+       [](const Args& a) { return in_child([&a] { return by_owner_group(a); }); }},
+      {"pidfd_signal_group_of", 2, by_descriptor_of_group},
       {"kill_own_group", 1, to_own_group},
       {"kill_group_of", 2, to_group_of},
   };
