@@ -176,7 +176,8 @@ def contiguous(facts: Facts) -> bool:
 def channel(facts: Facts) -> dict[str, Any]:
     """State of the decision channel of the run."""
     record = facts.first("run.closed")
-    closed = record.statement.body if record is not None and record.signed else None
+    counts = record is not None and record.signed and same_boot(facts, record)
+    closed = record.statement.body if record is not None and counts else None
     if closed is None:
         confined = facts.started is not None and not facts.unconfined
         present = bool(facts.events or facts.all("boundary.proved") or confined)
@@ -238,7 +239,7 @@ def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: boo
 
 def _detected(facts: Facts) -> str:
     exited, requirement = facts.body("process.exited"), facts.requirement("resource")
-    if exited is None or requirement is None:
+    if exited is None or requirement is None or facts.started is None:
         return ""
     limit = LIMITS.get(exited["cause"])
     return DETECTORS[exited["cause"]] if limit and any(rule["id"] == limit for rule in requirement["rules"]) else ""

@@ -117,8 +117,10 @@ def _policy_and_plan(facts: Facts) -> Iterator[Found]:
     asked = {one["domain"]: one for one in facts.requirements()}
     for outcome in facts.outcomes():
         requirement = asked.get(outcome["domain"])
-        if requirement is not None and (requirement["posture"] != outcome["posture"] or (
-                outcome["kind"] == "observed" and requirement["intent"] != "observe")):
+        if requirement is None:
+            continue
+        short = outcome["kind"] == "degraded" or (outcome["kind"] == "observed" and requirement["intent"] != "observe")
+        if requirement["posture"] != outcome["posture"] or (short and requirement["posture"] == "required"):
             yield "outcome_contradicts_policy", plan.seq
 
 
@@ -150,8 +152,6 @@ def _boundary(facts: Facts) -> Iterator[Found]:
 
 
 def _events(facts: Facts) -> Iterator[Found]:
-    rules = facts.rules()
-    defaults = {requirement["default_rule"] for requirement in facts.requirements()}
     for event in facts.events:
         data = event.data
         outcome = facts.outcome(data["domain"])
@@ -159,14 +159,16 @@ def _events(facts: Facts) -> Iterator[Found]:
             continue
         if outcome is None or outcome["kind"] != "enforced":
             continue
-        if data["rule"] in defaults:
+        requirement = facts.requirement(data["domain"])
+        rules = {rule["id"]: rule for rule in requirement["rules"]} if requirement else {}
+        if requirement is not None and data["rule"] == requirement["default_rule"]:
             yield "allowed_by_deny_rule", event.record.seq
         elif data["rule"] not in rules:
             yield "allowed_by_unknown_rule", event.record.seq
-        elif rules[data["rule"]][1]["effect"] == "deny":
+        elif rules[data["rule"]]["effect"] == "deny":
             yield "allowed_by_deny_rule", event.record.seq
         else:
-            covered = covers(rules[data["rule"]][1]["selector"], data["object"])
+            covered = covers(rules[data["rule"]]["selector"], data["object"])
             if covered is False:
                 yield "allowed_outside_rule", event.record.seq
             elif covered is None:

@@ -81,10 +81,6 @@ class Facts:
         return [(record, canary) for record in self.all("boundary.proved")
                 for canary in record.statement.body["canaries"]]
 
-    def rules(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-        """Rule id to (requirement, rule)."""
-        return {rule["id"]: (requirement, rule) for requirement in self.requirements() for rule in requirement["rules"]}
-
 
 def gather(run: Run, probes: dict[int, Record]) -> Facts:
     """`probes` are the capability.probed records of the ledger by sequence number."""
