@@ -21,6 +21,7 @@ class Checkpoints:
     notes: dict[int, Note] = field(default_factory=dict)
     raw: dict[int, bytes] = field(default_factory=dict)
     good: list[int] = field(default_factory=list)
+    cosigned: dict[int, set[str]] = field(default_factory=dict)
 
     def check(self, rows: list[tuple[Any, ...]], leaves: list[bytes]) -> None:
         """Compares every row with the tree of `leaves`."""
@@ -61,6 +62,7 @@ class Checkpoints:
             if signed is not True:
                 self.findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature", seq)
                 healthy = False
+        self.cosigned[size] = cosigners(note, self.trust, seq, self.findings)
         if note.size != size:
             self.findings.add("checkpoint_size_mismatch", seq, str(note.size), str(size))
             healthy = False
@@ -85,6 +87,25 @@ class Checkpoints:
     @property
     def signed_up_to(self) -> int:
         return max(self.good, default=0)
+
+
+def cosigners(note: Note, trust: Trust | None, seq: int, findings: Findings) -> set[str]:
+    """Names of the witnesses whose cosignature holds; nobody is asked where the trust file asks for no quorum."""
+    found: set[str] = set()
+    if trust is None or trust.quorum == "none":
+        return found
+    for name, key in trust.witnesses.items():
+        signed = signed_by(note, key)
+        if signed is False:
+            findings.add("witness_bad_signature", seq, name)
+        elif signed:
+            found.add(name)
+    return found
+
+
+def check_quorum(cosigned: set[str], trust: Trust | None, findings: Findings) -> None:
+    if trust is not None and trust.quorum is not None and not trust.met(trust.quorum, cosigned):
+        findings.add("witness_quorum_not_met")
 
 
 def trees_at(sizes: set[int], leaves: list[bytes]) -> dict[int, tuple[bytes, bytes]]:

@@ -179,8 +179,8 @@ def channel(facts: Facts) -> dict[str, Any]:
     counts = record is not None and record.signed and same_boot(facts, record)
     closed = record.statement.body if record is not None and counts else None
     if closed is None:
-        confined = facts.started is not None and not facts.unconfined
-        present = bool(facts.events or facts.all("boundary.proved") or confined)
+        claimed = record is not None and record.statement.body["channel"]["present"]
+        present = bool(facts.events or facts.all("boundary.proved") or claimed)
         return {"number": 0, "state": "unknown_loss" if present else "none"}
     totals = closed["channel"]
     if not totals["present"] or (facts.started is None and not facts.events):
@@ -238,8 +238,11 @@ def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: boo
 
 
 def _detected(facts: Facts) -> str:
-    exited, requirement = facts.body("process.exited"), facts.requirement("resource")
-    if exited is None or requirement is None or facts.started is None:
+    record, requirement = facts.first("process.exited"), facts.requirement("resource")
+    if record is None or requirement is None or facts.started is None:
         return ""
+    if not accepted(facts, record) or not same_boot(facts, record):
+        return ""
+    exited = record.statement.body
     limit = LIMITS.get(exited["cause"])
     return DETECTORS[exited["cause"]] if limit and any(rule["id"] == limit for rule in requirement["rules"]) else ""

@@ -119,7 +119,7 @@ def _signature(line: str) -> Signature:
 
 def _checkpoint(text: str, signatures: tuple[Signature, ...]) -> Note:
     lines = text[:-1].split("\n")
-    if len(lines) != 3 or not all(lines) or not SIZE.match(lines[1]):
+    if len(lines) != 3 or not name_ok(lines[0]) or not all(lines) or not SIZE.match(lines[1]):
         raise NoteError("checkpoint text")
     size = int(lines[1])
     root = decode_base64(lines[2])

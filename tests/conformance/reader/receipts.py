@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import merkle, profile
-from .checkpoints import compare_reference_by_note
+from .checkpoints import check_quorum, compare_reference_by_note, cosigners
 from .findings import Findings
 from .keys import KeyState, check_pins
 from .notes import Note, NoteError, decode_base64, signed_by
@@ -126,7 +126,8 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     signed = signed_by(note, keys.log_key)
     if signed is not True:
         findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature")
-    for reference in ([options.heads] if options.heads else []) + options.references:
+    check_quorum(cosigners(note, options.trust, -1, findings), options.trust, findings)
+    for reference in options.references:
         compare_reference_by_note(reference, keys, note, findings)
 
 
@@ -141,10 +142,9 @@ def _run(scan: Scan, receipt: Receipt) -> None:
         kind = record.statement.kind
         if kind == "run.opened" and opened is None:
             opened = record
-        elif kind == "run.closed" and opened and not closed and record.statement.run == opened.statement.run:
-            closed = True
-        else:
+        elif not (kind == "run.closed" and opened and not closed and record.statement.run == opened.statement.run):
             findings.add("receipt_record_unexpected", record.seq, kind)
+        closed = closed or kind == "run.closed"
     for kind, there in (("run.opened", opened is not None), ("run.closed", closed or opened is None)):
         if not there:
             findings.add("receipt_record_missing", detail=kind)

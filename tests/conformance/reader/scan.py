@@ -74,19 +74,12 @@ class Scan:
 
     def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, run_key: bytes | None) -> Record | None:
         """One record of a receipt: its neighbours are not at hand."""
-        try:
-            statement = parse(payload)
-        except StatementError as error:
-            self.findings.add(error.code, seq, detail=str(error))
+        statement = self._statement(seq, payload)
+        if statement is None or not self._whole(seq, statement):
             return None
         record = Record(seq, seq, merkle.leaf_hash(payload), statement)
         if seq == 0:
-            self._genesis(record, statement.prev)
-        if not statement.canonical:
-            self.findings.add("payload_noncanonical", seq)
-            return None
-        if not self._subject(record):
-            return None
+            self._genesis(record)
         self._envelope(record, statement.prev, keyid)
         self._body(record)
         signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
@@ -102,21 +95,18 @@ class Scan:
 
     def _payload(self, position: int, seq: int, prev: bytes, leaf: bytes, payload: bytes, keyid: bytes,
                  signature: bytes) -> None:
-        try:
-            statement = parse(payload)
-        except StatementError as error:
-            self.findings.add(error.code, seq, detail=str(error))
+        statement = self._statement(seq, payload)
+        if statement is not None and position == 0:
+            expected = merkle.genesis_prev(statement.log)
+            if prev != expected:
+                self.findings.add("prev_mismatch", seq, prev.hex(), expected.hex())
+        if statement is None or not self._whole(seq, statement):
             if position == 0:
                 self.findings.add("genesis_missing", seq)
             return
         record = Record(position, seq, leaf, statement)
         if position == 0:
-            self._genesis(record, prev)
-        if not statement.canonical:
-            self.findings.add("payload_noncanonical", seq)
-            return
-        if not self._subject(record):
-            return
+            self._genesis(record)
         self._envelope(record, prev, keyid)
         self._body(record)
         run = self.runs.get(statement.run)
@@ -124,11 +114,25 @@ class Scan:
             record.signed = self._signature(record, payload, signature, self._signer(record))
         self._enter(record)
 
-    def _genesis(self, record: Record, prev: bytes) -> None:
+    def _statement(self, seq: int, payload: bytes) -> Statement | None:
+        try:
+            return parse(payload)
+        except StatementError as error:
+            self.findings.add(error.code, seq, detail=str(error))
+            return None
+
+    def _whole(self, seq: int, statement: Statement) -> bool:
+        """Whether the record stays in the scan."""
+        if not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
+        elif statement.subject != statement.subject_digest:
+            self.findings.add("subject_mismatch", seq)
+        else:
+            return True
+        return False
+
+    def _genesis(self, record: Record) -> None:
         statement = record.statement
-        expected = merkle.genesis_prev(statement.log)
-        if prev != expected:
-            self.findings.add("prev_mismatch", record.seq, prev.hex(), expected.hex())
         try:
             if statement.kind != "ledger.created" or record.seq != 0:
                 raise bodies.BodyError("another kind")
@@ -138,12 +142,6 @@ class Scan:
             return
         self.origin = statement.body["origin"]
         self.keys = keys.establish(statement.body, self.findings)
-
-    def _subject(self, record: Record) -> bool:
-        if record.statement.subject != record.statement.subject_digest:
-            self.findings.add("subject_mismatch", record.seq)
-            return False
-        return True
 
     def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
         statement, seq = record.statement, record.seq

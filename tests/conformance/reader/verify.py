@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import blobs, database, receipts
-from .checkpoints import Checkpoints, compare_reference
+from .checkpoints import Checkpoints, check_quorum, compare_reference
 from .claims import channel, claims
 from .contradictions import RULES, contradictions
 from .facts import gather
@@ -31,8 +32,17 @@ class Options:
     run: str = ""
     allow_open: bool = False
     require_close: bool = False
-    heads: bytes | None = None
+    own: bool = False
+    heads: dict[str, bytes] = field(default_factory=dict)
     references: list[bytes] = field(default_factory=list)
+
+
+    def heads_for(self, origin: str) -> list[bytes]:
+        """Notes of heads/ (by SHA-256 of the origin) that this ledger must extend."""
+        pinned = set(self.trust.roots) if self.trust else set()
+        asked = pinned | {origin} if self.own else pinned & {origin}
+        found = [self.heads.get(hashlib.sha256(one.encode("utf-8", "surrogateescape")).hexdigest()) for one in sorted(asked)]
+        return [note for note in found if note is not None]
 
 
 def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
@@ -64,6 +74,9 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     for row in tables.records:
         scan.row(row)
     scan.finish()
+    report["coverage"].update(records=len(scan.leaves), unsigned_tail=len(scan.leaves), skipped=scan.skipped)
+    if tables.broken:
+        return
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
@@ -75,8 +88,10 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
     _embedded(scan, marks)
     probes = _probes(scan, options)
-    for note in ([options.heads] if options.heads else []) + options.references:
+    for note in options.heads_for(scan.origin) + options.references:
         compare_reference(note, scan.keys, scan.leaves, findings)
+    if tables.records:
+        check_quorum(marks.cosigned.get(marks.signed_up_to, set()), options.trust, findings)
     _tail(scan, marks, options)
     report["runs"] = _runs(scan, probes, options)
     report["coverage"] = {"records": len(scan.leaves), "signed_up_to": marks.signed_up_to, "skipped": scan.skipped,
