@@ -67,6 +67,7 @@ class BodyMutator:
                 self.change_envelope(forge)
         if self.rng.random() < 0.7:
             self.repair(forge)
+        forge.digests = self.rng.random() < 0.9
 
     def pick(self, forge: Forge) -> Entry:
         kinds = sorted({entry.kind for entry in forge.entries})

@@ -14,7 +14,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
-from reader import ed25519, merkle, notes, profile, spec, statement
+from reader import ed25519, merkle, notes, plan_digest, profile, spec, statement
 
 
 @dataclass
@@ -66,6 +66,7 @@ class Forge:
     checkpoints: list[tuple[Any, ...]] = field(default_factory=list)
     leaves: list[bytes] = field(default_factory=list)
     skip_checkpoints: set[int] = field(default_factory=set)
+    digests: bool = True
 
     def copy(self) -> Forge:
         return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
@@ -95,10 +96,20 @@ class Forge:
             body["run_key"] = ed25519.public_of(seed(entry.run)).hex()
             if "checkpoint" in body and self.checkpoints:
                 body["checkpoint"] = self.checkpoints[-1][1].decode("utf-8")
+        if entry.kind == "plan.resolved" and self.digests:
+            self.bind(entry)
         reference = body.get("reference")
         if entry.kind == "capability.probed" and isinstance(reference, dict) and isinstance(reference.get("seq"), int):
             if 0 <= reference["seq"] < len(self.leaves):
                 reference["leaf"] = self.leaves[reference["seq"]].hex()
+
+    def bind(self, plan: Entry) -> None:
+        """The digest of a plan that was changed, where the records to take it from are whole."""
+        mine = {entry.kind: entry.body for entry in reversed(self.entries) if entry.run == plan.run}
+        try:
+            plan.body["digest"] = plan_digest.digest(mine["run.opened"], mine["policy.resolved"], plan.body)
+        except (KeyError, TypeError, AttributeError):
+            return
 
     def payload(self, seq: int, prev: bytes, entry: Entry) -> bytes:
         public = ed25519.public_of(self.key_of(entry))

@@ -8,7 +8,7 @@ from .facts import BATCHES, DOMAINS, Event, Facts
 
 DETECTORS = {"wall_clock": "the supervisor's wall clock", "memory_limit": "the memory limit of the control group"}
 EVALUATED = ("policy", "host_permission", "ambiguous")
-FILESYSTEM = ("filesystem_read", "filesystem_write")
+WISHED = {"filesystem_read": ("decisions",), "filesystem_write": ("decisions", "write-decisions")}
 LIMITS = {"wall_clock": "resources.wall_clock_seconds", "memory_limit": "resources.memory_bytes"}
 
 
@@ -71,10 +71,14 @@ def uncounted(events: list[Event]) -> int:
 
 
 def in_workload(facts: Facts, event: Event) -> bool:
-    """A decision after the start, all of it evidence."""
+    return behind_start(facts, event.record)
+
+
+def behind_start(facts: Facts, record: Any) -> bool:
+    """Workload: after a start, both trustworthy, in a run whose opening is signed."""
     started = facts.started
-    return (started is not None and started.signed and same_boot(facts, started) and started.position < event.record.position
-            and accepted(facts, event.record) and same_boot(facts, event.record))
+    return (started is not None and started.signed and same_boot(facts, started) and started.position < record.position
+            and accepted(facts, record) and same_boot(facts, record))
 
 
 def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) -> bool:
@@ -159,7 +163,7 @@ def domain_channel(facts: Facts, domain: str, requirement: dict[str, Any] | None
     whole = channel(facts)
     if whole["state"] == "none":
         return {"number": 0, "state": "unknown_loss"} if events else whole
-    silent = requirement is None or (domain in FILESYSTEM and requirement["evidence"] == "setup")
+    silent = requirement is None or requirement["evidence"] not in WISHED.get(domain, (requirement["evidence"],))
     reported = facts.probe is not None and any(
         one["domain"] == domain and one["channel"]["mechanism"] != "none" for one in facts.probe["domains"])
     if reported and not silent:
@@ -176,25 +180,25 @@ def contiguous(facts: Facts) -> bool:
 def channel(facts: Facts) -> dict[str, Any]:
     """State of the decision channel of the run."""
     record = facts.first("run.closed")
+    dropped = sum(record.statement.body["dropped"] for kind in BATCHES for record in facts.all(kind))
     counts = record is not None and record.signed and same_boot(facts, record)
     closed = record.statement.body if record is not None and counts else None
+    lost = bool(facts.events) or dropped > 0
+    if record is None:
+        lost = lost or any(canary["channel"] == "reported" for _record, canary in facts.canaries())
+    if record is None or not record.statement.body["channel"]["present"] or facts.started is None:
+        return {"number": 0, "state": "unknown_loss" if lost else "none"}
     if closed is None:
-        claimed = record is not None and record.statement.body["channel"]["present"]
-        present = bool(facts.events or facts.all("boundary.proved") or claimed)
-        return {"number": 0, "state": "unknown_loss" if present else "none"}
+        return {"number": 0, "state": "unknown_loss"}
     totals = closed["channel"]
-    if not totals["present"] or (facts.started is None and not facts.events):
-        return {"number": 0, "state": "none"}
-    if totals["dropped"]:
-        return {"number": totals["dropped"], "state": "lossy"}
     actions = sum(event.data["count"] for event in facts.events)
     nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
-    if sum(record.statement.body["dropped"] for kind in BATCHES for record in facts.all(kind)) > totals["dropped"]:
-        return {"number": 0, "state": "unknown_loss"}
-    whole = closed["ending"] != "evidence_failure" and facts.started is not None and facts.first("process.exited") is not None and totals["opened"] and totals["closed"] and contiguous(facts) and (
+    whole = closed["ending"] == "finished" and facts.first("process.exited") is not None and dropped <= totals["dropped"] and totals["opened"] and totals["closed"] and contiguous(facts) and (
         totals["events"], totals["actions"], totals.get("nested_filter_event")) == (len(facts.events), actions, nested)
     if not whole:
         return {"number": 0, "state": "unknown_loss"}
+    if totals["dropped"]:
+        return {"number": totals["dropped"], "state": "lossy"}
     if "nested_filter_event" in totals:
         return {"number": totals["nested_filter_event"], "state": "complete_until_nested_filter"}
     return {"number": 0, "state": "complete"}
@@ -220,6 +224,8 @@ def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: boo
             return "degraded"
         if kind in ("enforced", "observed"):
             return "planned"
+        refusals = (facts.body("plan.refused") or {"refusals": []})["refusals"] if outcome is None else []
+        unsupported = unsupported or any((one.get("domain"), one.get("reason")) == (domain, "domain_unsupported") for one in refusals)
         return "unsupported" if unsupported else "unmeasured"
     plan = facts.body("plan.resolved")
     if plan and plan["experimental"]:
@@ -241,7 +247,7 @@ def _detected(facts: Facts) -> str:
     record, requirement = facts.first("process.exited"), facts.requirement("resource")
     if record is None or requirement is None or facts.started is None:
         return ""
-    if not accepted(facts, record) or not same_boot(facts, record):
+    if not behind_start(facts, record):
         return ""
     exited = record.statement.body
     limit = LIMITS.get(exited["cause"])

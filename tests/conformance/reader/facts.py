@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 DOMAINS = ("filesystem_read", "filesystem_write", "network_egress", "name_resolution", "syscall",
            "process_creation", "ipc", "credential", "resource")
-SETUP = ("policy.resolved", "capability.probed", "plan.resolved", "boundary.proved")
+SETUP = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "boundary.proved")
 BATCHES = ("decision.batch", "observation.batch")
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import merkle, profile
+from . import bodies, merkle, profile
 from .checkpoints import check_quorum, compare_reference_by_note, cosigners
 from .findings import Findings
 from .keys import KeyState, check_pins
@@ -106,8 +106,7 @@ def check(data: bytes, options: Options, findings: Findings) -> None:
     if first.index != 0:
         findings.add("receipt_record_missing", detail="ledger.created")
         return
-    scan.single(first.index, first.payload, first.keyid, first.signature, None)
-    if scan.keys is None:
+    if not _genesis(scan, first) or scan.keys is None:
         return
     _note(scan, scan.keys, receipt, options)
     _run(scan, receipt)
@@ -116,6 +115,19 @@ def check(data: bytes, options: Options, findings: Findings) -> None:
         leaf = merkle.leaf_hash(entry.payload)
         if merkle.root_from_path(leaf, entry.index, receipt.note.size, entry.path) != receipt.note.root:
             findings.add("receipt_not_included", entry.index)
+
+
+def _genesis(scan: Scan, first: Entry) -> bool:
+    """Record 0, or the one finding that it is none."""
+    statement = scan.statement(first.index, first.payload)
+    if statement is None:
+        return False
+    try:
+        bodies.check("ledger.created" if statement.kind == "ledger.created" else "", statement.body)
+    except (bodies.BodyError, KeyError):
+        scan.findings.add("receipt_record_missing", detail="ledger.created")
+        return False
+    return scan.single(first.index, first.payload, first.keyid, first.signature, None) is not None
 
 
 def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> None:

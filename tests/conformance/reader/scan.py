@@ -74,8 +74,8 @@ class Scan:
 
     def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, run_key: bytes | None) -> Record | None:
         """One record of a receipt: its neighbours are not at hand."""
-        statement = self._statement(seq, payload)
-        if statement is None or not self._whole(seq, statement):
+        statement = self.statement(seq, payload)
+        if statement is None:
             return None
         record = Record(seq, seq, merkle.leaf_hash(payload), statement)
         if seq == 0:
@@ -95,12 +95,12 @@ class Scan:
 
     def _payload(self, position: int, seq: int, prev: bytes, leaf: bytes, payload: bytes, keyid: bytes,
                  signature: bytes) -> None:
-        statement = self._statement(seq, payload)
+        statement = self.statement(seq, payload)
         if statement is not None and position == 0:
             expected = merkle.genesis_prev(statement.log)
             if prev != expected:
                 self.findings.add("prev_mismatch", seq, prev.hex(), expected.hex())
-        if statement is None or not self._whole(seq, statement):
+        if statement is None:
             if position == 0:
                 self.findings.add("genesis_missing", seq)
             return
@@ -114,22 +114,20 @@ class Scan:
             record.signed = self._signature(record, payload, signature, self._signer(record))
         self._enter(record)
 
-    def _statement(self, seq: int, payload: bytes) -> Statement | None:
+    def statement(self, seq: int, payload: bytes) -> Statement | None:
+        """The statement, or None after the one finding that takes the record out of the scan."""
         try:
-            return parse(payload)
+            statement = parse(payload)
         except StatementError as error:
             self.findings.add(error.code, seq, detail=str(error))
             return None
-
-    def _whole(self, seq: int, statement: Statement) -> bool:
-        """Whether the record stays in the scan."""
-        if not statement.canonical:
-            self.findings.add("payload_noncanonical", seq)
-        elif statement.subject != statement.subject_digest:
+        if statement.subject != statement.subject_digest:
             self.findings.add("subject_mismatch", seq)
+        elif statement.known and not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
         else:
-            return True
-        return False
+            return statement
+        return None
 
     def _genesis(self, record: Record) -> None:
         statement = record.statement
