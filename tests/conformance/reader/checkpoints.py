@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ class Checkpoints:
     findings: Findings
     keys: KeyState | None
     trust: Trust | None
+    revocation: Callable[[bytes, int, int], None]
     sizes: list[int] = field(default_factory=list)
     notes: dict[int, Note] = field(default_factory=dict)
     raw: dict[int, bytes] = field(default_factory=dict)
@@ -38,6 +40,8 @@ class Checkpoints:
             self.raw[size] = note
             root, edge = trees[size]
             healthy = self._note(size, note, root, seq)
+            if self.keys is not None:
+                self.revocation(self.keys.log, seq, seq)
             if frontier != edge:
                 self.findings.add("checkpoint_frontier", seq, frontier.hex(), edge.hex())
             if healthy:
@@ -118,7 +122,7 @@ def trees_at(sizes: set[int], leaves: list[bytes]) -> dict[int, tuple[bytes, byt
     return result
 
 
-def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, findings: Findings) -> None:
+def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, trust: Trust | None, findings: Findings) -> None:
     """As `compare_reference` for a receipt, of which only one tree head is known."""
     try:
         note = Note.parse(data)
@@ -128,28 +132,36 @@ def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, findings:
     if note.origin != keys.origin:
         findings.add("reference_other_origin", detail=note.origin)
         return
-    signed = signed_by(note, keys.log_key)
-    if signed is not True:
-        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
-    elif note.size != mine.size:
+    if not _signed(note, keys, trust, findings):
+        return
+    if note.size != mine.size:
         findings.add("reference_not_comparable")
     elif note.root != mine.root:
         findings.add("forked")
 
 
-def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], findings: Findings) -> None:
+def _signed(note: Note, keys: KeyState | None, trust: Trust | None, findings: Findings) -> bool:
+    """By a pinned log key of its origin or by the file's own."""
+    candidates = (trust.logs_of(note.origin) if trust else []) + ([keys.log_key] if keys else [])
+    results = [signed_by(note, key) for key in candidates]
+    if True in results:
+        return True
+    findings.add("reference_bad_signature" if False in results else "reference_not_signed")
+    return False
+
+
+def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], trust: Trust | None,
+                      findings: Findings) -> None:
     """A note kept elsewhere: heads/, --expect-head, --state."""
     try:
         note = Note.parse(data)
     except NoteError as error:
         findings.add("reference_unreadable", detail=str(error))
         return
-    if keys is None or note.origin != keys.origin:
+    if leaves and (keys is None or note.origin != keys.origin):
         findings.add("reference_other_origin", detail=note.origin)
         return
-    signed = signed_by(note, keys.log_key)
-    if signed is not True:
-        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
+    if not _signed(note, keys, trust, findings):
         return
     if note.size > len(leaves):
         findings.add("rolled_back", -1, str(len(leaves)), str(note.size))

@@ -138,9 +138,10 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     signed = signed_by(note, keys.log_key)
     if signed is not True:
         findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature")
+    scan.revocation(keys.log, note.size - 1, note.size - 1)
     check_quorum(cosigners(note, options.trust, -1, findings), options.trust, findings)
     for reference in options.references:
-        compare_reference_by_note(reference, keys, note, findings)
+        compare_reference_by_note(reference, keys, note, options.trust, findings)
 
 
 def _run(scan: Scan, receipt: Receipt) -> None:

@@ -140,6 +140,9 @@ class Scan:
             return
         self.origin = statement.body["origin"]
         self.keys = keys.establish(statement.body, self.findings)
+        if statement.log != self.origin:
+            self.findings.add("origin_mismatch", record.seq)
+        self.revocation(self.keys.root, 0, record.seq)
 
     def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
         statement, seq = record.statement, record.seq
@@ -187,14 +190,17 @@ class Scan:
         return self._not_revoked(record, signer)
 
     def _not_revoked(self, record: Record, signer: bytes) -> bool:
+        self.revocation(signer, record.position, record.seq)
+        return True
+
+    def revocation(self, signer: bytes, position: int, seq: int) -> None:
         limit = self.trust.revoked.get(keys.keyid(signer)) if self.trust else None
         if limit is None:
-            return True
-        if record.position < limit:
-            self.revoked_before[signer] = record.seq
+            return
+        if position < limit:
+            self.revoked_before[signer] = seq
         else:
-            self.findings.add("key_revoked", record.seq)
-        return True
+            self.findings.add("key_revoked", seq)
 
     def finish(self) -> None:
         """After the last record: what is reported once a key."""

@@ -39,10 +39,12 @@ class Options:
 
     def heads_for(self, origin: str) -> list[bytes]:
         """Notes of heads/ (by SHA-256 of the origin) that this ledger must extend."""
-        pinned = set(self.trust.roots) if self.trust else set()
-        asked = pinned | {origin} if self.own else pinned & {origin}
-        found = [self.heads.get(hashlib.sha256(one.encode("utf-8", "surrogateescape")).hexdigest()) for one in sorted(asked)]
-        return [note for note in found if note is not None]
+        pinned = sorted(self.trust.roots) if self.trust else []
+        names = {one: hashlib.sha256(one.encode("utf-8", "surrogateescape")).hexdigest() for one in pinned}
+        found = {one: self.heads[name] for one, name in names.items() if name in self.heads}
+        if origin in found:
+            return [found[origin]]
+        return list(found.values()) if self.own or not origin else []
 
 
 def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
@@ -73,23 +75,24 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     scan = Scan(findings, options.trust)
     for row in tables.records:
         scan.row(row)
-    scan.finish()
     report["coverage"].update(records=len(scan.leaves), unsigned_tail=len(scan.leaves), skipped=scan.skipped)
     if tables.broken:
+        scan.finish()
         return
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
         check_pins(scan.keys, options.trust, options.explicit, findings)
-    marks = Checkpoints(findings, scan.keys, options.trust)
+    marks = Checkpoints(findings, scan.keys, options.trust, scan.revocation)
     marks.check(tables.checkpoints, scan.leaves)
+    scan.finish()
     marks.cadence(scan.run_ends, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
     withheld = blobs.check(tables.blobs, scan.records, findings)
     blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
     _embedded(scan, marks)
     probes = _probes(scan, options)
     for note in options.heads_for(scan.origin) + options.references:
-        compare_reference(note, scan.keys, scan.leaves, findings)
+        compare_reference(note, scan.keys, scan.leaves, options.trust, findings)
     if tables.records:
         check_quorum(marks.cosigned.get(marks.signed_up_to, set()), options.trust, findings)
     _tail(scan, marks, options)
