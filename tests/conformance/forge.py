@@ -29,6 +29,7 @@ class Entry:
     boot: str
     signer: str = ""
     envelope: dict[str, Any] = field(default_factory=dict)
+    respell: tuple[bytes, bytes, int] = (b"", b"", 0)
 
 
 def seed(text: str) -> bytes:
@@ -53,6 +54,12 @@ def load_blobs(path: pathlib.Path) -> list[tuple[Any, ...]]:
     rows = connection.execute("SELECT sha256, salt, data FROM blobs").fetchall()
     connection.close()
     return rows
+
+
+def respelled(payload: bytes, old: bytes, new: bytes, skip: int) -> bytes:
+    """`payload` with one occurrence of `old` replaced, the one that follows `skip` bytes in; it is signed as it then is."""
+    at = payload.find(old, skip % len(payload)) if old else -1
+    return payload if at < 0 else payload[:at] + new + payload[at + len(old):]
 
 
 @dataclass
@@ -127,7 +134,7 @@ class Forge:
         for seq, entry in enumerate(self.entries):
             if rekey:
                 self.rekey(entry)
-            payload = self.payload(seq, prev, entry)
+            payload = respelled(self.payload(seq, prev, entry), *entry.respell)
             key = self.key_of(entry)
             leaf = merkle.leaf_hash(payload)
             self.rows.append((seq, prev, leaf, payload, merkle.sha256(ed25519.public_of(key)),

@@ -58,7 +58,7 @@ def _denied(facts: Facts, event: Event) -> Iterator[Found]:
     plan = facts.body("plan.resolved")
     nothing = facts.unconfined or (plan is not None and "backend" not in plan)
     if nothing or facts.opened["enforcement_mode"] == "disabled":
-        yield "denied_without_boundary", seq
+        yield "denied_without_boundary", facts.started.seq if facts.started else seq
     requirement = facts.requirement(data["domain"])
     if requirement is not None and data["rule"] in rule_ids(requirement) and _allows(facts, requirement, data):
         yield "denied_against_policy", seq

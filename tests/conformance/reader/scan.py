@@ -34,6 +34,7 @@ class Record:
     leaf: bytes
     statement: Statement
     signed: bool = False
+    derivable: bool = True
     known: bool = True
 
 
@@ -183,6 +184,7 @@ class Scan:
         if statement.key != keys.keyid(signer):
             code = "signer_after_skipped_key" if self.skipped_key else "wrong_signer"
             self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
+            record.derivable = not self.skipped_key
             return False
         if not ed25519.verify(signer, merkle.pae(payload), signature):
             self.findings.add("bad_signature", record.seq)

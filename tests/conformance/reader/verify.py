@@ -142,7 +142,7 @@ def _tail(scan: Scan, marks: Checkpoints, options: Options) -> None:
 
 
 def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[str, Any]]:
-    runs = list(scan.runs.runs.values())
+    runs = [run for run in scan.runs.runs.values() if run.opened.derivable]
     if options.run:
         runs = [run for run in runs if run.id.startswith(options.run)]
         if len(runs) != 1:
