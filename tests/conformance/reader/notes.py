@@ -36,7 +36,9 @@ def key_id(name: str, kind: int, public: bytes) -> bytes:
 
 
 def name_ok(name: str) -> bool:
-    return bool(name) and "+" not in name and not any(char.isspace() or char < " " for char in name)
+    """Not empty, of characters, without spaces of Unicode, `+` and control characters."""
+    return bool(name) and "+" not in name and not any(
+        char.isspace() or char < " " or "\ud800" <= char <= "\udfff" for char in name)
 
 
 @dataclass(frozen=True)

@@ -180,9 +180,11 @@ class Scan:
         statement = record.statement
         if signer is None:
             self.findings.add("key_unresolved", record.seq, statement.kind)
+            record.derivable = not self.skipped_key
             return False
         if statement.key != keys.keyid(signer):
-            code = "signer_after_skipped_key" if self.skipped_key else "wrong_signer"
+            skipped = self.skipped_key and (host_signs(statement.kind) or not statement.run)
+            code = "signer_after_skipped_key" if skipped else "wrong_signer"
             self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
             record.derivable = not self.skipped_key
             return False

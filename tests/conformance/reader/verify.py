@@ -142,13 +142,13 @@ def _tail(scan: Scan, marks: Checkpoints, options: Options) -> None:
 
 
 def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[str, Any]]:
-    runs = [run for run in scan.runs.runs.values() if run.opened.derivable]
+    runs = list(scan.runs.runs.values())
     if options.run:
         runs = [run for run in runs if run.id.startswith(options.run)]
         if len(runs) != 1:
             scan.findings.add("run_ambiguous" if runs else "run_not_found")
             return []
-    return [_one_run(scan, run, probes, options) for run in runs]
+    return [_one_run(scan, run, probes, options) for run in runs if run.opened.derivable]
 
 
 def _one_run(scan: Scan, run: Run, probes: dict[int, Record], options: Options) -> dict[str, Any]:
