@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from . import plan_digest
-from .claims import rule_ids, same_boot
+from .evidence import rule_ids, same_boot
 from .event_contradictions import event_contradictions
 from .facts import BATCHES, SETUP, Facts
 

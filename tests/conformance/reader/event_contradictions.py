@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .claims import in_workload, rule_ids
+from .evidence import in_workload, rule_ids
 from .coverage import covers
 from .facts import BATCHES, Event, Facts
 

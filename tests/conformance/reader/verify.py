@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import blobs, database, receipts
+from .boundary import channel
 from .checkpoints import Checkpoints, check_quorum, compare_reference
-from .claims import channel, claims
+from .claims import claims
 from .contradictions import RULES, contradictions
 from .facts import gather
 from .findings import STATUS, Findings
@@ -147,7 +148,7 @@ def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[
         runs = [run for run in runs if run.id.startswith(options.run)]
         if len(runs) != 1:
             scan.findings.add("run_ambiguous" if runs else "run_not_found")
-            return []
+            runs = runs[:1]
     return [_one_run(scan, run, probes, options) for run in runs if run.opened.derivable]
 
 
