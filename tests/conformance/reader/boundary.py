@@ -74,7 +74,7 @@ def channel(facts: Facts) -> dict[str, Any]:
     if closed is None:
         return {"number": 0, "state": "unknown_loss"}
     totals = closed["channel"]
-    actions = sum(event.data["count"] for event in facts.events)
+    actions = min(sum(event.data["count"] for event in facts.events), 2**53 - 1)
     nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
     counted = (len(facts.events), actions, nested)
     ended = closed["ending"] == "finished" and facts.first("process.exited") is not None

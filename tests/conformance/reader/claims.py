@@ -10,6 +10,7 @@ from .evidence import behind_start, by_self_protection, counts_as_denied, in_wor
 from .facts import DOMAINS, Event, Facts
 
 DETECTORS = {"wall_clock": "the supervisor's wall clock", "memory_limit": "the memory limit of the control group"}
+MAX_COUNT = 2**53 - 1
 EVALUATED = ("policy", "host_permission", "ambiguous")
 LIMITS = {"wall_clock": "resources.wall_clock_seconds", "memory_limit": "resources.memory_bytes"}
 
@@ -53,7 +54,7 @@ def _requested(facts: Facts, requirement: dict[str, Any] | None) -> str:
 
 
 def total(events: list[Event]) -> int:
-    return sum(event.data["count"] for event in events)
+    return min(sum(event.data["count"] for event in events), MAX_COUNT)
 
 
 def by_rule(events: list[Event]) -> list[dict[str, Any]]:

@@ -83,6 +83,8 @@ class Scan:
             self._genesis(record)
         self._envelope(record, statement.prev, keyid)
         self._body(record)
+        if statement.known and not record.known:
+            return None
         signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
         record.signed = self._signature(record, payload, signature, signer)
         return record
