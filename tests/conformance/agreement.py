@@ -52,6 +52,8 @@ def _plain(report: Report, groups: list[Report], runs: list[Report], inner: str)
             result[f"run {run['id']} channel"] = whole.get("run", whole)["channel"]
         for domain in (whole or {}).get("domains", []):
             result[f"run {run['id']} {domain['domain']}"] = {name: domain[name] for name in DOMAIN}
+            for listed in ("decisions", "denied_by_rule"):
+                result[f"run {run['id']} {domain['domain']}"][listed] = sorted(domain[listed], key=repr)
             denials = domain["uncounted_denials"]
             if isinstance(denials, list):
                 denials = sum(one["actions"] for one in denials)

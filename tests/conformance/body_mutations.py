@@ -11,6 +11,17 @@ from forge import Entry, Forge
 from reader import spec
 
 NUMBERS = (0, 1, 2, -1, 3, 5, 13, 255, 4096, 2**31, 2**53 - 1, -2**53 + 1)
+SPELLINGS = (
+    (b",", b", "), (b":", b":\n"), (b"{", b"{ "), (b"/", b"\\/"), (b"a", b"\\u0061"), (b"\"", b"'"), (b"0", b"00"),
+    (b"1", b"1.0"), (b"1", b"1e0"), (b":0", b":-0"), (b":1", b":+1"), (b":1", b":9007199254740992"),
+    (b":1", b":-9007199254740991"), (b":true", b":null"), (b":false", b":False"),
+    (b":[]", b":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"), (b",", b",\"kind\":\"x\","),
+    (b",", b",\"Zz\":1,"), (b",", b",\"\":1,"), (b",\"", b",\"\xc3\xa9"), (b"e", b"\xff"), (b"e", b"\xc0\xaf"),
+    (b"e", b"\xed\xa0\x80"), (b"e", b"\\ud800"), (b"e", b"\\ud83d\\ude00"), (b"e", b"\xf0\x9f\x98\x80"),
+    (b"e", b"\\u0000"), (b"e", b"\x00"), (b"e", b"\x1f"), (b"e", b"\x7f"), (b"e", b"\t"), (b"e", b"\\t"),
+    (b"e", b"\\u0009"), (b"e", b"\\x"), (b"e", b"\xe2\x80\xa8"), (b"}}", b"}"), (b"}", b"},"),
+    (b"\"_type\"", b"\"_typf\""), (b"v1\"", b"v2\""), (b"\"name\":\"run\"", b"\"name\":\"ran\""), (b"]", b",]"),
+    (b"{", b"\xef\xbb\xbf{"), (b"}]}", b"}]} "))
 Path = tuple[dict[str, Any] | list[Any], Any, str]
 
 
@@ -61,12 +72,15 @@ class BodyMutator:
             choice = self.rng.random()
             if choice < 0.75:
                 self.change_body(forge)
-            elif choice < 0.95:
+            elif choice < 0.9:
                 self.change_order(forge)
+            elif choice < 0.95:
+                self.respell(forge)
             else:
                 self.change_envelope(forge)
         if self.rng.random() < 0.7:
             self.repair(forge)
+        forge.digests = self.rng.random() < 0.9
 
     def pick(self, forge: Forge) -> Entry:
         kinds = sorted({entry.kind for entry in forge.entries})
@@ -140,6 +154,12 @@ class BodyMutator:
             entries[index].run = entries[other].run
         else:
             del entries[index:]
+
+    def respell(self, forge: Forge) -> None:
+        entry = self.pick(forge)
+        old, new = self.rng.choice(SPELLINGS)
+        entry.respell = (old, new, self.rng.randrange(20000))
+        self.note.append(f"respell {entry.kind} {entry.respell}")
 
     def change_envelope(self, forge: Forge) -> None:
         entry = self.pick(forge)

@@ -44,6 +44,7 @@ class Comparison:
             path.write_bytes(data)
         self.seen: collections.Counter[str] = collections.Counter()
         self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
+        self.only: str | None = None
         os.environ["AASM_HOME"] = str(place / "no-such-home")
 
     def scenario(self, name: str) -> list[str]:
@@ -80,7 +81,7 @@ class Comparison:
         """What was done, and the differences."""
         rng = random.Random(seed)
         names, shares = zip(*SHAPES)
-        shape = rng.choices(names, shares)[0]
+        shape = self.only or rng.choices(names, shares)[0]
         note, differences = getattr(self, shape)(rng)
         return f"{shape} {note}", differences
 
@@ -184,13 +185,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mutations", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1, help="the first of the seeds")
+    parser.add_argument("--only", choices=[name for name, _share in SHAPES], help="mutations of this shape alone")
     parser.add_argument("--one", type=int, help="only this seed, with everything it prints")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files of the last difference")
     parser.add_argument("--all", action="store_true", help="go on after a difference")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="aasm-conformance-") as place:
         comparison = Comparison(os.environ["AASM"], pathlib.Path(place))
-        failures = 0 if given.one is not None else fixed(comparison)
+        failures = 0 if given.one is not None or given.only else fixed(comparison)
+        comparison.only = given.only
         seeds = [given.one] if given.one is not None else range(given.seed, given.seed + given.mutations)
         for seed in seeds:
             what, differences = comparison.one(seed)

@@ -14,7 +14,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
-from reader import ed25519, merkle, notes, profile, spec, statement
+from reader import ed25519, merkle, notes, plan_digest, profile, spec, statement
 
 
 @dataclass
@@ -29,6 +29,7 @@ class Entry:
     boot: str
     signer: str = ""
     envelope: dict[str, Any] = field(default_factory=dict)
+    respell: tuple[bytes, bytes, int] = (b"", b"", 0)
 
 
 def seed(text: str) -> bytes:
@@ -55,6 +56,12 @@ def load_blobs(path: pathlib.Path) -> list[tuple[Any, ...]]:
     return rows
 
 
+def respelled(payload: bytes, old: bytes, new: bytes, skip: int) -> bytes:
+    """`payload` with one occurrence of `old` replaced, the one that follows `skip` bytes in; it is signed as it then is."""
+    at = payload.find(old, skip % len(payload)) if old else -1
+    return payload if at < 0 else payload[:at] + new + payload[at + len(old):]
+
+
 @dataclass
 class Forge:
     """`write` makes the database; `trust` the two trust files that pin it."""
@@ -66,6 +73,7 @@ class Forge:
     checkpoints: list[tuple[Any, ...]] = field(default_factory=list)
     leaves: list[bytes] = field(default_factory=list)
     skip_checkpoints: set[int] = field(default_factory=set)
+    digests: bool = True
 
     def copy(self) -> Forge:
         return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
@@ -95,10 +103,20 @@ class Forge:
             body["run_key"] = ed25519.public_of(seed(entry.run)).hex()
             if "checkpoint" in body and self.checkpoints:
                 body["checkpoint"] = self.checkpoints[-1][1].decode("utf-8")
+        if entry.kind == "plan.resolved" and self.digests:
+            self.bind(entry)
         reference = body.get("reference")
         if entry.kind == "capability.probed" and isinstance(reference, dict) and isinstance(reference.get("seq"), int):
             if 0 <= reference["seq"] < len(self.leaves):
                 reference["leaf"] = self.leaves[reference["seq"]].hex()
+
+    def bind(self, plan: Entry) -> None:
+        """The digest of a plan that was changed, where the records to take it from are whole."""
+        mine = {entry.kind: entry.body for entry in reversed(self.entries) if entry.run == plan.run}
+        try:
+            plan.body["digest"] = plan_digest.digest(mine["run.opened"], mine["policy.resolved"], plan.body)
+        except (KeyError, TypeError, AttributeError):
+            return
 
     def payload(self, seq: int, prev: bytes, entry: Entry) -> bytes:
         public = ed25519.public_of(self.key_of(entry))
@@ -116,7 +134,7 @@ class Forge:
         for seq, entry in enumerate(self.entries):
             if rekey:
                 self.rekey(entry)
-            payload = self.payload(seq, prev, entry)
+            payload = respelled(self.payload(seq, prev, entry), *entry.respell)
             key = self.key_of(entry)
             leaf = merkle.leaf_hash(payload)
             self.rows.append((seq, prev, leaf, payload, merkle.sha256(ed25519.public_of(key)),

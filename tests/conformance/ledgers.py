@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import pathlib
 import random
@@ -137,6 +138,12 @@ class Ledgers:
         lines[1] = b"extra " + base64.b64encode(profile.canonical(extra))
         return b"\n".join(lines)
 
+    def _created(self) -> list[tuple[bytes]]:
+        connection = sqlite3.connect(f"file:{self.home / 'ledger.db'}?mode=ro", uri=True)
+        rows = connection.execute("SELECT payload FROM records WHERE seq=0").fetchall()
+        connection.close()
+        return rows
+
     def revocation(self, rng: random.Random, note: list[str]) -> bytes:
         """A line that revokes a key of the ledger, sometimes."""
         if rng.random() < 0.4:
@@ -144,7 +151,11 @@ class Ledgers:
         connection = sqlite3.connect(f"file:{self.home / 'ledger.db'}?mode=ro", uri=True)
         rows = connection.execute("SELECT seq, keyid FROM records ORDER BY seq").fetchall()
         connection.close()
-        seq, keyid = rng.choice(rows)
+        [(created,)] = self._created()
+        body = json.loads(created)["predicate"]["body"]
+        rows += [(name, hashlib.sha256(bytes.fromhex(key)).digest()) for name, key in (
+            (0, body["root"]), (1, body["log"]["key"]), (9, body["log"]["key"]), (20, body["log"]["key"]))]
+        seq, keyid = rng.choice(rows[-4:] if rng.random() < 0.4 else rows)
         limit = rng.choice((0, 1, seq, seq + 1, 10, 1000))
         note.append(f"revoked key of {seq} at {limit}")
         return b"revoked %s %d\n" % (keyid.hex().encode(), limit)

@@ -128,6 +128,70 @@ def nested(run: Run) -> None:
     run.body("run.closed")["channel"]["nested_filter_event"] = 1
 
 
+def denied_against_policy(run: Run) -> None:
+    allowed(run)
+    run.event().update(outcome="denied", errno=1)
+
+
+def denied_and_denied(run: Run) -> None:
+    denied_against_policy(run)
+    [syscalls] = [one for one in run.body("policy.resolved")["requirements"] if one["domain"] == "syscall"]
+    syscalls["rules"].append({"effect": "deny", "id": "syscalls.deny[0]", "operation": "call",
+                              "selector": {"type": "syscall", "value": "ptrace"}})
+
+
+def allowed_and_denied(run: Run) -> None:
+    denied_and_denied(run)
+    run.event().update(outcome="allowed", errno=0)
+
+
+def denied_without_errno(run: Run) -> None:
+    run.event()["errno"] = 0
+
+
+def observe_mode(run: Run) -> None:
+    run.body("run.opened")["enforcement_mode"] = "observe"
+    run.event().update(outcome="allowed", errno=0)
+
+
+def disabled_mode(run: Run) -> None:
+    run.body("run.opened")["enforcement_mode"] = "disabled"
+
+
+def foreign_machine(run: Run) -> None:
+    denied_against_policy(run)
+    run.event()["object"]["arch"] = "i386"
+
+
+def killed(run: Run) -> None:
+    kill(run)
+    exited = run.body("process.exited")
+    exited.pop("status", None)
+    exited.update(cause="killed_by_denial", signal=9)
+
+
+def killed_without_policy(run: Run) -> None:
+    killed(run)
+    run.body("policy.resolved")["on_denial"] = "errno"
+
+
+def overflow(run: Run) -> None:
+    run.event()["count"] = 2**53 - 1
+    run.body("run.closed")["channel"]["actions"] = 2**53 - 1
+
+
+def second_list(run: Run) -> None:
+    run.insert_before("boundary.proved", copy.deepcopy(run.all("control.prepared")[0]))
+
+
+def key_rotated(run: Run) -> None:
+    """A key record that this version does not know, and what a new host key signed after it."""
+    opened = run.all("run.opened")[0]
+    position = run.forge.entries.index(opened)
+    run.forge.entries.insert(position, Entry("key.rotated", "", {}, opened.wall, opened.mono_ns, opened.boot))
+    opened.signer = "stranger"
+
+
 def lossy(run: Run) -> None:
     run.body("run.closed")["channel"]["dropped"] = 4
 
@@ -171,4 +235,6 @@ def two_denials(run: Run) -> None:
 SCENARIOS: tuple[Callable[[Run], None], ...] = (
     observed, observed_elsewhere, kill, kill_but_answered, experimental, degraded, unsupported, unmet, unmet_required,
     wall_clock, wall_clock_not_stated, memory, allowed, allowed_another, allowed_by_group, nested, lossy,
-    host_permission, self_protection, recovered, two_parts, two_denials)
+    host_permission, self_protection, recovered, two_parts, two_denials, denied_against_policy, denied_and_denied,
+    allowed_and_denied, denied_without_errno, observe_mode, disabled_mode, foreign_machine, killed, killed_without_policy,
+    overflow, second_list, key_rotated)

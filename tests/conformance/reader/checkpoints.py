@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +18,12 @@ class Checkpoints:
     findings: Findings
     keys: KeyState | None
     trust: Trust | None
+    revocation: Callable[[bytes, int, int], None]
     sizes: list[int] = field(default_factory=list)
     notes: dict[int, Note] = field(default_factory=dict)
     raw: dict[int, bytes] = field(default_factory=dict)
     good: list[int] = field(default_factory=list)
+    cosigned: dict[int, set[str]] = field(default_factory=dict)
 
     def check(self, rows: list[tuple[Any, ...]], leaves: list[bytes]) -> None:
         """Compares every row with the tree of `leaves`."""
@@ -37,6 +40,8 @@ class Checkpoints:
             self.raw[size] = note
             root, edge = trees[size]
             healthy = self._note(size, note, root, seq)
+            if self.keys is not None:
+                self.revocation(self.keys.log, seq, seq)
             if frontier != edge:
                 self.findings.add("checkpoint_frontier", seq, frontier.hex(), edge.hex())
             if healthy:
@@ -61,6 +66,7 @@ class Checkpoints:
             if signed is not True:
                 self.findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature", seq)
                 healthy = False
+        self.cosigned[size] = cosigners(note, self.trust, seq, self.findings)
         if note.size != size:
             self.findings.add("checkpoint_size_mismatch", seq, str(note.size), str(size))
             healthy = False
@@ -87,6 +93,25 @@ class Checkpoints:
         return max(self.good, default=0)
 
 
+def cosigners(note: Note, trust: Trust | None, seq: int, findings: Findings) -> set[str]:
+    """Names of the witnesses whose cosignature holds; nobody is asked where the trust file asks for no quorum."""
+    found: set[str] = set()
+    if trust is None or trust.quorum == "none":
+        return found
+    for name, key in trust.witnesses.items():
+        signed = signed_by(note, key)
+        if signed is False:
+            findings.add("witness_bad_signature", seq, name)
+        elif signed:
+            found.add(name)
+    return found
+
+
+def check_quorum(cosigned: set[str], trust: Trust | None, findings: Findings) -> None:
+    if trust is not None and trust.quorum is not None and not trust.met(trust.quorum, cosigned):
+        findings.add("witness_quorum_not_met")
+
+
 def trees_at(sizes: set[int], leaves: list[bytes]) -> dict[int, tuple[bytes, bytes]]:
     """Root and frontier of the tree at each of `sizes`."""
     tree, result = CompactRange(), {0: (CompactRange().root(), b"")}
@@ -97,7 +122,7 @@ def trees_at(sizes: set[int], leaves: list[bytes]) -> dict[int, tuple[bytes, byt
     return result
 
 
-def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, findings: Findings) -> None:
+def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, trust: Trust | None, findings: Findings) -> None:
     """As `compare_reference` for a receipt, of which only one tree head is known."""
     try:
         note = Note.parse(data)
@@ -107,28 +132,36 @@ def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, findings:
     if note.origin != keys.origin:
         findings.add("reference_other_origin", detail=note.origin)
         return
-    signed = signed_by(note, keys.log_key)
-    if signed is not True:
-        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
-    elif note.size != mine.size:
+    if not _signed(note, keys, trust, findings):
+        return
+    if note.size != mine.size:
         findings.add("reference_not_comparable")
     elif note.root != mine.root:
         findings.add("forked")
 
 
-def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], findings: Findings) -> None:
+def _signed(note: Note, keys: KeyState | None, trust: Trust | None, findings: Findings) -> bool:
+    """By a pinned log key of its origin or by the file's own."""
+    candidates = (trust.logs_of(note.origin) if trust else []) + ([keys.log_key] if keys else [])
+    results = [signed_by(note, key) for key in candidates]
+    if True in results:
+        return True
+    findings.add("reference_bad_signature" if False in results else "reference_not_signed")
+    return False
+
+
+def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], trust: Trust | None,
+                      findings: Findings) -> None:
     """A note kept elsewhere: heads/, --expect-head, --state."""
     try:
         note = Note.parse(data)
     except NoteError as error:
         findings.add("reference_unreadable", detail=str(error))
         return
-    if keys is None or note.origin != keys.origin:
+    if leaves and (keys is None or note.origin != keys.origin):
         findings.add("reference_other_origin", detail=note.origin)
         return
-    signed = signed_by(note, keys.log_key)
-    if signed is not True:
-        findings.add("reference_not_signed" if signed is None else "reference_bad_signature")
+    if not _signed(note, keys, trust, findings):
         return
     if note.size > len(leaves):
         findings.add("rolled_back", -1, str(len(leaves)), str(note.size))

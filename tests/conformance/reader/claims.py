@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .facts import BATCHES, DOMAINS, Event, Facts
+from .boundary import boundary as boundary_of
+from .boundary import domain_channel, installed
+from .evidence import behind_start, by_self_protection, counts_as_denied, in_workload, same_boot
+from .facts import DOMAINS, Event, Facts
 
 DETECTORS = {"wall_clock": "the supervisor's wall clock", "memory_limit": "the memory limit of the control group"}
+MAX_COUNT = 2**53 - 1
 EVALUATED = ("policy", "host_permission", "ambiguous")
-FILESYSTEM = ("filesystem_read", "filesystem_write")
 LIMITS = {"wall_clock": "resources.wall_clock_seconds", "memory_limit": "resources.memory_bytes"}
 
 
@@ -25,7 +28,7 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
     evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED
                  and not by_self_protection(facts, event)]
     observed = [event for event in mine if event.observation and in_workload(facts, event)]
-    boundary, reason = _boundary(facts, domain)
+    boundary, reason = boundary_of(facts, domain)
     result: dict[str, Any] = {
         "domain": domain, "requested": _requested(facts, requirement),
         "planned": "", "achieved": "", "detector": "", "boundary": boundary, "boundary_reason": reason,
@@ -51,7 +54,7 @@ def _requested(facts: Facts, requirement: dict[str, Any] | None) -> str:
 
 
 def total(events: list[Event]) -> int:
-    return sum(event.data["count"] for event in events)
+    return min(sum(event.data["count"] for event in events), MAX_COUNT)
 
 
 def by_rule(events: list[Event]) -> list[dict[str, Any]]:
@@ -70,139 +73,10 @@ def uncounted(events: list[Event]) -> int:
     return total([event for event in events if (event.data["cause"], event.data["outcome"]) == ("policy", "denied")])
 
 
-def in_workload(facts: Facts, event: Event) -> bool:
-    """A decision after the start, all of it evidence."""
-    started = facts.started
-    return (started is not None and started.signed and same_boot(facts, started) and started.position < event.record.position
-            and accepted(facts, event.record) and same_boot(facts, event.record))
-
-
-def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) -> bool:
-    """Rule 2, conjunct by conjunct."""
-    data, started = event.data, facts.started
-    if started is None or not same_boot(facts, started):
-        return False
-    if (data["outcome"], data["cause"], data["timing"], data["synchrony"]) != ("denied", "policy", "pre", "sync"):
-        return False
-    policy = facts.first("policy.resolved")
-    if policy is None or not usable(facts, policy):
-        return False
-    kills = policy.statement.body["on_denial"] == "kill"
-    if data["reply"] != "accepted" and not (kills and data["reply"] == "killed_while_blocked"):
-        return False
-    if data["rule"] not in rule_ids(requirement) or not same_boot(facts, event.record):
-        return False
-    return any(control["installed"] and control["purpose"] == "policy" and data["rule"] in control["rules"]
-               and control["mechanism"] == data["mechanism"]
-               and accepted(facts, record) and record.position < started.position for record, control in facts.controls())
-
-
-def usable(facts: Facts, record: Any) -> bool:
-    """A set-up record that counts: signed, of the run's boot, and before the start."""
-    started = facts.started
-    return bool(record.signed and same_boot(facts, record) and (started is None or record.position < started.position))
-
-
-def accepted(facts: Facts, record: Any) -> bool:
-    """Evidence: signed by the run's key, which the host key certified in `run.opened`."""
-    return bool(record.signed and facts.run.opened.signed)
-
-
-def same_boot(facts: Facts, record: Any) -> bool:
-    return bool(record.statement.boot == facts.run.opened.statement.boot)
-
-
-def _canaries(facts: Facts, domain: str) -> list[dict[str, Any]]:
-    return [canary for record, canary in facts.canaries()
-            if usable(facts, record) and canary["domain"] == domain and canary["purpose"] == "policy"]
-
-
-def _boundary(facts: Facts, domain: str) -> tuple[str, str]:
-    canaries = _canaries(facts, domain)
-    outcomes = [(canary["control"]["outcome"], canary["inside"]["outcome"]) for canary in canaries]
-    inside = next((canary["id"] for canary in canaries if canary["inside"]["outcome"] == "succeeded"), None)
-    if inside is None and ("succeeded", "refused") in outcomes:
-        return "proved", f"canary {canaries[outcomes.index(('succeeded', 'refused'))]['id']}"
-    if not _installed(facts, domain):
-        return "absent", "no control for policy is installed" if facts.requirement(domain) else "not stated"
-    if inside is not None:
-        return "installed", f"canary {inside} succeeded inside"
-    if canaries:
-        return "installed", f"canary {canaries[0]['id']}: control {outcomes[0][0]}, inside {outcomes[0][1]}"
-    for record in [record for record in facts.all("boundary.proved") if usable(facts, record)]:
-        for one in record.statement.body["no_canary"]:
-            if one["domain"] == domain:
-                return "installed", f"no_canary: {one['reason']}"
-    return "installed", "no canary is recorded"
-
-
-def _installed(facts: Facts, domain: str) -> bool:
-    requirement = facts.requirement(domain)
-    ids = rule_ids(requirement) if requirement else set()
-    return any(usable(facts, record) and control["purpose"] == "policy" and control["installed"]
-               and (control["domain"] == domain or ids & set(control["rules"])) for record, control in facts.controls())
-
-
-def rule_ids(requirement: dict[str, Any]) -> set[str]:
-    return {rule["id"] for rule in requirement["rules"]} | {requirement["default_rule"]}
-
-
-def by_self_protection(facts: Facts, event: Event) -> bool:
-    """What self-protection answers is no decision of the policy."""
-    rule = event.data["rule"]
-    purposes = {control["purpose"] for _record, control in facts.controls() if rule in control["rules"]}
-    return rule.startswith("self_protection.") or purposes == {"self_protection"}
-
-
-def domain_channel(facts: Facts, domain: str, requirement: dict[str, Any] | None, events: bool) -> dict[str, Any]:
-    """State of the run's channel as far as it reports decisions on this domain."""
-    whole = channel(facts)
-    if whole["state"] == "none":
-        return {"number": 0, "state": "unknown_loss"} if events else whole
-    silent = requirement is None or (domain in FILESYSTEM and requirement["evidence"] == "setup")
-    reported = facts.probe is not None and any(
-        one["domain"] == domain and one["channel"]["mechanism"] != "none" for one in facts.probe["domains"])
-    if reported and not silent:
-        missed = any(canary["channel"] == "not_reported" for canary in _canaries(facts, domain))
-        return {"number": 0, "state": "unknown_loss"} if missed else whole
-    unknown = events or (facts.probe is None and not silent)
-    return {"number": 0, "state": "unknown_loss" if unknown else "none"}
-
-
-def contiguous(facts: Facts) -> bool:
-    return [event.number for event in facts.events] == list(range(1, len(facts.events) + 1))
-
-
-def channel(facts: Facts) -> dict[str, Any]:
-    """State of the decision channel of the run."""
-    record = facts.first("run.closed")
-    closed = record.statement.body if record is not None and record.signed else None
-    if closed is None:
-        confined = facts.started is not None and not facts.unconfined
-        present = bool(facts.events or facts.all("boundary.proved") or confined)
-        return {"number": 0, "state": "unknown_loss" if present else "none"}
-    totals = closed["channel"]
-    if not totals["present"] or (facts.started is None and not facts.events):
-        return {"number": 0, "state": "none"}
-    if totals["dropped"]:
-        return {"number": totals["dropped"], "state": "lossy"}
-    actions = sum(event.data["count"] for event in facts.events)
-    nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
-    if sum(record.statement.body["dropped"] for kind in BATCHES for record in facts.all(kind)) > totals["dropped"]:
-        return {"number": 0, "state": "unknown_loss"}
-    whole = closed["ending"] != "evidence_failure" and facts.started is not None and facts.first("process.exited") is not None and totals["opened"] and totals["closed"] and contiguous(facts) and (
-        totals["events"], totals["actions"], totals.get("nested_filter_event")) == (len(facts.events), actions, nested)
-    if not whole:
-        return {"number": 0, "state": "unknown_loss"}
-    if "nested_filter_event" in totals:
-        return {"number": totals["nested_filter_event"], "state": "complete_until_nested_filter"}
-    return {"number": 0, "state": "complete"}
-
-
 def _basis(facts: Facts, domain: str, decided: bool, observed: bool, boundary: str) -> str:
     if decided:
         return "decision"
-    prepared = _installed(facts, domain)
+    prepared = installed(facts, domain)
     started = facts.started
     if prepared and started is not None and started.signed and same_boot(facts, started) and (observed or boundary == "proved"):
         return "runtime_without_decision"
@@ -219,6 +93,8 @@ def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: boo
             return "degraded"
         if kind in ("enforced", "observed"):
             return "planned"
+        refusals = (facts.body("plan.refused") or {"refusals": []})["refusals"] if outcome is None else []
+        unsupported = unsupported or any((one.get("domain"), one.get("reason")) == (domain, "domain_unsupported") for one in refusals)
         return "unsupported" if unsupported else "unmeasured"
     plan = facts.body("plan.resolved")
     if plan and plan["experimental"]:
@@ -237,8 +113,11 @@ def _term(facts: Facts, domain: str, outcome: dict[str, Any] | None, denied: boo
 
 
 def _detected(facts: Facts) -> str:
-    exited, requirement = facts.body("process.exited"), facts.requirement("resource")
-    if exited is None or requirement is None:
+    record, requirement = facts.first("process.exited"), facts.requirement("resource")
+    if record is None or requirement is None or facts.started is None:
         return ""
+    if not behind_start(facts, record):
+        return ""
+    exited = record.statement.body
     limit = LIMITS.get(exited["cause"])
     return DETECTORS[exited["cause"]] if limit and any(rule["id"] == limit for rule in requirement["rules"]) else ""

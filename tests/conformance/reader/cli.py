@@ -6,9 +6,12 @@ import argparse
 import json
 import os
 import pathlib
+import re
 
 from . import verify
 from .trust import TrustError, load
+
+HEAD = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,6 +31,8 @@ def run(arguments: list[str]) -> tuple[int, dict[str, object]]:
     options = verify.Options(run=given.run, allow_open=given.allow_open, require_close=given.require_close)
     options.explicit = given.trust is not None
     home = pathlib.Path(os.environ.get("AASM_HOME") or pathlib.Path.home() / ".aasm")
+    options.own = given.file.absolute() == (home / "ledger.db").absolute()
+    options.heads = {path.name: path.read_bytes() for path in home.glob("heads/*") if HEAD.match(path.name)}
     try:
         if given.trust is not None or (home / "trust").exists():
             options.trust = load(given.trust or home / "trust")

@@ -1,17 +1,16 @@
-"""Contradictions between the records of one run (docs/spec/product.md section 5)."""
+"""Contradictions between the records of one run that do not look at events (docs/spec/product.md section 5.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .claims import in_workload, same_boot
-from .coverage import covers
+from . import plan_digest
+from .evidence import rule_ids, same_boot
+from .event_contradictions import event_contradictions
 from .facts import BATCHES, SETUP, Facts
 
-ONCE = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "process.started",
-        "process.exited")
-CONFINED = ("capability.probed", "control.prepared", "boundary.proved")
+ONCE = ("policy.resolved", "plan.resolved", "plan.refused", "process.started", "process.exited")
 RULES = "claims/1"
 Found = tuple[str, int]
 
@@ -25,15 +24,9 @@ def contradictions(facts: Facts) -> list[Found]:
 
 
 def _all(facts: Facts) -> Iterator[Found]:
-    yield from _signers(facts)
-    yield from _repeated(facts)
-    yield from _start(facts)
-    yield from _order(facts)
-    yield from _policy_and_plan(facts)
-    yield from _probe(facts)
-    yield from _boundary(facts)
-    yield from _events(facts)
-    yield from _end(facts)
+    for check in (_signers, _repeated, _start, _order, _policy_and_plan, _probe, _controls, _end):
+        yield from check(facts)
+    yield from event_contradictions(facts)
 
 
 def _signers(facts: Facts) -> Iterator[Found]:
@@ -49,15 +42,24 @@ def _repeated(facts: Facts) -> Iterator[Found]:
     for kind in ONCE:
         for record in facts.all(kind)[1:]:
             yield "record_repeated", record.seq
-    for kind in ("control.prepared", "boundary.proved"):
-        yield from _parts(facts, kind)
+    probed: set[str] = set()
+    for record in facts.all("capability.probed"):
+        backend = record.statement.body["backend"]["id"]
+        if backend in probed:
+            yield "record_repeated", record.seq
+        probed.add(backend)
+    yield from _parts(facts, "control.prepared", "control_repeated")
+    yield from _parts(facts, "boundary.proved", "canary_repeated")
 
 
-def _parts(facts: Facts, kind: str) -> Iterator[Found]:
+def _parts(facts: Facts, kind: str, repeated: str) -> Iterator[Found]:
     part = parts = 0
     for record in facts.all(kind):
         body = record.statement.body
-        if body["part"] != (part + 1 if part < parts else 1) or (part < parts and body["parts"] != parts):
+        whole = part == parts
+        if whole and parts and body["part"] == 1:
+            yield repeated, record.seq
+        elif body["part"] != (1 if whole else part + 1) or (not whole and body["parts"] != parts):
             yield "part_missing", record.seq
         part, parts = body["part"], body["parts"]
     if part < parts:
@@ -65,32 +67,31 @@ def _parts(facts: Facts, kind: str) -> Iterator[Found]:
 
 
 def _start(facts: Facts) -> Iterator[Found]:
-    started = facts.started
+    started, plan = facts.started, facts.body("plan.resolved")
     if started is None:
         return
-    for requirement in facts.requirements() if facts.all("plan.resolved") else []:
+    none = facts.unconfined and plan is not None and plan["requested"] == "none"
+    for requirement in facts.requirements() if plan is not None else []:
         outcome = facts.outcome(requirement["domain"])
-        unmet = outcome is None or outcome["kind"] == "unmet" or (
-            outcome["kind"] == "no_boundary" and not facts.unconfined)
+        unmet = outcome is None or outcome["kind"] == "unmet" or (outcome["kind"] == "no_boundary" and not none)
         if unmet and requirement["posture"] == "required":
             yield "started_despite_unmet_requirement", started.seq
     if facts.all("plan.refused"):
         yield "started_despite_refusal", started.seq
-    if any(record.statement.body["failed_step"] for record in facts.all("control.prepared")):
+    prepared = facts.all("control.prepared")
+    if any(record.statement.body["failed_step"] for record in prepared):
         yield "started_after_failed_step", started.seq
-    needed = ("policy.resolved", "plan.resolved") + (() if facts.unconfined else CONFINED)
+    needed = ["policy.resolved", "plan.resolved"]
+    needed += ["control.prepared", "boundary.proved"] if plan is not None and "backend" in plan else []
     if not all(facts.all(kind) for kind in needed):
         yield "setup_record_missing", -1
-    yield from _image(facts)
-
-
-def _image(facts: Facts) -> Iterator[Found]:
-    started = facts.started
-    assert started is not None
     body = started.statement.body
-    prepared = {image["digest"] for record in facts.all("control.prepared") for image in record.statement.body["images"]}
-    if facts.all("control.prepared") and body["exe_read"] == "at_exec_stop" and body.get("exe_digest") not in prepared:
+    images = {image["digest"] for record in prepared for image in record.statement.body["images"]}
+    if prepared and body["exe_read"] == "at_exec_stop" and body["exe_digest"] not in images:
         yield "started_digest_not_prepared", started.seq
+    for record, canary in facts.canaries():
+        if canary["inside"]["outcome"] == "succeeded":
+            yield "canary_succeeded_inside", record.seq
 
 
 def _order(facts: Facts) -> Iterator[Found]:
@@ -99,102 +100,100 @@ def _order(facts: Facts) -> Iterator[Found]:
         for record in facts.all(kind):
             if started is None or record.position < started.position:
                 yield "activity_before_start", record.seq
-    if started is None:
-        return
-    for kind in SETUP:
+    for kind in (*SETUP, "control.prepared"):
         for record in facts.all(kind):
-            if record.position > started.position:
-                yield "setup_after_start", record.seq
-    for record in facts.all("control.prepared"):
-        if record.position > started.position:
-            yield "control_after_start", record.seq
+            if started is not None and record.position > started.position:
+                yield ("control_after_start" if kind == "control.prepared" else "setup_after_start"), record.seq
 
 
 def _policy_and_plan(facts: Facts) -> Iterator[Found]:
-    plan = facts.first("plan.resolved")
-    if plan is None or facts.first("policy.resolved") is None:
+    record, policy = facts.first("plan.resolved"), facts.body("policy.resolved")
+    if record is None:
         return
-    asked = {one["domain"]: one for one in facts.requirements()}
-    for outcome in facts.outcomes():
+    plan = record.statement.body
+    if policy is not None and plan["digest"] != plan_digest.digest(facts.opened, policy, plan):
+        yield "plan_digest_differs", record.seq
+    if facts.started is None or policy is None:
+        return
+    asked = {one["domain"]: one for one in policy["requirements"]}
+    for outcome in plan["outcomes"]:
         requirement = asked.get(outcome["domain"])
-        if requirement is not None and (requirement["posture"] != outcome["posture"] or (
-                outcome["kind"] == "observed" and requirement["intent"] != "observe")):
-            yield "outcome_contradicts_policy", plan.seq
+        if requirement is None:
+            continue
+        prevent = requirement["intent"] != "observe" and facts.opened["enforcement_mode"] == "enforce"
+        short = outcome["kind"] == "degraded" or (outcome["kind"] == "observed" and prevent)
+        if requirement["posture"] != outcome["posture"] or (short and requirement["posture"] == "required"):
+            yield "outcome_contradicts_policy", record.seq
 
 
 def _probe(facts: Facts) -> Iterator[Found]:
-    for record in facts.all("capability.probed"):
+    plan = facts.first("plan.resolved")
+    probed = facts.all("capability.probed")
+    if plan is not None and "backend" in plan.statement.body:
+        backend = plan.statement.body["backend"]["id"]
+        if not any(record.statement.body["backend"]["id"] == backend and record.position < plan.position for record in probed):
+            yield "probe_missing", plan.seq
+    for record in probed:
         body = record.statement.body
         if "reference" not in body:
             continue
-        target = facts.probes.get(body["reference"]["seq"])
         if body["conditions"] != facts.opened["host"]:
             yield "probe_reference_differs", record.seq
+        target = facts.probes.get(body["reference"]["seq"])
         if target is None or target.position >= record.position:
             yield "probe_reference_not_supplied", facts.run.last_seq
             continue
         there = target.statement.body
         same = target.leaf.hex() == body["reference"]["leaf"] and "reference" not in there
-        if not same or any(
-                there["backend"][name] != body["backend"][name] for name in ("id", "version")) or (
-                there["conditions"] != body["conditions"]):
+        same = same and all(there["backend"][name] == body["backend"][name] for name in ("id", "version"))
+        if not same or there["conditions"] != body["conditions"]:
             yield "probe_reference_differs", record.seq
 
 
-def _boundary(facts: Facts) -> Iterator[Found]:
-    if facts.started is None:
-        return
+def _controls(facts: Facts) -> Iterator[Found]:
+    seen: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for record, control in facts.controls():
+        first = seen.setdefault((control["id"], control["domain"], control["purpose"]), control)
+        if first is not control and not ("landlock" in control and _plain(first) == _plain(control)):
+            yield "control_repeated", record.seq
+    canaries: set[tuple[str, str]] = set()
     for record, canary in facts.canaries():
-        if canary["inside"]["outcome"] == "succeeded":
-            yield "canary_succeeded_inside", record.seq
+        if (canary["id"], canary["domain"]) in canaries:
+            yield "canary_repeated", record.seq
+        canaries.add((canary["id"], canary["domain"]))
+    yield from _enforced(facts)
 
 
-def _events(facts: Facts) -> Iterator[Found]:
-    rules = facts.rules()
-    defaults = {requirement["default_rule"] for requirement in facts.requirements()}
-    for event in facts.events:
-        data = event.data
-        outcome = facts.outcome(data["domain"])
-        if event.observation or data["outcome"] != "allowed" or not in_workload(facts, event):
-            continue
-        if outcome is None or outcome["kind"] != "enforced":
-            continue
-        if data["rule"] in defaults:
-            yield "allowed_by_deny_rule", event.record.seq
-        elif data["rule"] not in rules:
-            yield "allowed_by_unknown_rule", event.record.seq
-        elif rules[data["rule"]][1]["effect"] == "deny":
-            yield "allowed_by_deny_rule", event.record.seq
-        else:
-            covered = covers(rules[data["rule"]][1]["selector"], data["object"])
-            if covered is False:
-                yield "allowed_outside_rule", event.record.seq
-            elif covered is None:
-                yield "object_coverage_undecided", facts.run.last_seq
-    yield from _numbers(facts)
+def _plain(control: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in control.items() if name not in ("landlock", "seccomp")}
 
 
-def _numbers(facts: Facts) -> Iterator[Found]:
-    following = 1
-    for record in sorted((record for kind in BATCHES for record in facts.all(kind)), key=lambda one: one.position):
-        body = record.statement.body
-        numbers = [event["number"] for event in body["events"]]
-        if body["first"] != following or numbers != list(range(following, following + len(numbers))):
-            yield "event_numbers_not_contiguous", record.seq
-        following = numbers[-1] + 1 if numbers else following
+def _enforced(facts: Facts) -> Iterator[Found]:
+    plan = facts.first("plan.resolved")
+    if facts.started is None or plan is None or facts.first("policy.resolved") is None:
+        return
+    if "backend" in plan.statement.body and not facts.all("control.prepared"):
+        return
+    for requirement in facts.requirements():
+        outcome = facts.outcome(requirement["domain"])
+        if outcome is not None and outcome["kind"] == "enforced" and not any(
+                control["installed"] and control["purpose"] == "policy" and (
+                    control["domain"] == requirement["domain"] or rule_ids(requirement) & set(control["rules"]))
+                for _record, control in facts.controls()):
+            yield "enforced_without_control", plan.seq
 
 
 def _end(facts: Facts) -> Iterator[Found]:
+    exited, policy = facts.first("process.exited"), facts.body("policy.resolved")
+    if exited is not None:
+        body = exited.statement.body
+        kills = policy is not None and policy["on_denial"] == "kill" and body.get("signal") == 9
+        wrong = {"exited": "signal" in body, "signalled": "status" in body, "killed_by_denial": not kills}
+        if wrong.get(body["cause"], False):
+            yield "exit_cause_differs", exited.seq
     closed = facts.first("run.closed")
-    if closed is None:
-        return
-    body = closed.statement.body
-    finished = body["ending"] == "finished"
-    if body["program_started"] != (facts.started is not None) or (finished and facts.first("process.exited") is None):
-        yield "closing_differs", closed.seq
-    totals = body["channel"]
-    actions = sum(event.data["count"] for event in facts.events)
-    nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
-    dropped = sum(record.statement.body["dropped"] for kind in BATCHES for record in facts.all(kind))
-    if dropped > totals["dropped"] or (totals["events"], totals["actions"], totals.get("nested_filter_event")) != (len(facts.events), actions, nested):
-        yield "event_totals_differ", closed.seq
+    if closed is not None:
+        body = closed.statement.body
+        unfinished = body["ending"] == "finished" and exited is None
+        if body["program_started"] != (facts.started is not None) or unfinished:
+            yield "closing_differs", closed.seq

@@ -27,7 +27,7 @@ def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
     if kind == "environment_name":
         return target["type"] == "name" and name == value
     if kind == "descriptor":
-        return name == value
+        return value in (name, str(target.get("number", "")).encode("ascii"))
     if kind == "socket_path":
         return target["type"] == "socket" and name == value
     if target["type"] == "address":
@@ -49,7 +49,7 @@ def under(prefix: bytes, path: bytes) -> bool:
 
 def matches(pattern: bytes, name: bytes) -> bool:
     """Exact, `*`, or `*.suffix` with at least one label before it (policy.md); a name has no port and no case."""
-    pattern, name = pattern.split(b":")[0].lower(), name.lower()
+    pattern, name = (one.lower().removesuffix(b".") for one in (pattern.split(b":")[0], name))
     if not name or pattern == b"*":
         return bool(name)
     if pattern.startswith(b"*."):

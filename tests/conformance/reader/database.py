@@ -39,6 +39,7 @@ class Tables:
     blobs: list[tuple[Any, ...]]
     checkpoints: list[tuple[Any, ...]]
     anchors: list[tuple[Any, ...]]
+    broken: bool = False
 
 
 def read_regular(path: pathlib.Path) -> bytes:
@@ -116,11 +117,25 @@ def _read_tables(connection: sqlite3.Connection, findings: Findings) -> Tables |
     if not check_schema(connection, findings):
         return None
     connection.set_authorizer(_authorize)
-    return Tables(
-        connection.execute("SELECT seq, prev, leaf, payload, keyid, sig FROM records NOT INDEXED ORDER BY seq").fetchall(),
-        connection.execute("SELECT sha256, salt, data FROM blobs").fetchall(),
-        connection.execute("SELECT size, note, frontier FROM checkpoints ORDER BY size").fetchall(),
-        connection.execute("SELECT size, sink, receipt FROM anchors").fetchall())
+    tables = Tables([], [], [], [])
+    for rows, query in ((tables.records, "SELECT seq, prev, leaf, payload, keyid, sig FROM records NOT INDEXED ORDER BY seq"),
+                        (tables.checkpoints, "SELECT size, note, frontier FROM checkpoints ORDER BY size"),
+                        (tables.blobs, "SELECT sha256, salt, data FROM blobs"),
+                        (tables.anchors, "SELECT size, sink, receipt FROM anchors")):
+        try:
+            for row in connection.execute(query):
+                rows.append(row)
+        except sqlite3.DatabaseError as error:
+            findings.add(_code(error), detail=str(error))
+            tables.broken = True
+            break
+    return tables
+
+
+def _code(error: sqlite3.DatabaseError) -> str:
+    if not isinstance(error, sqlite3.OperationalError):
+        return "database_corrupt"
+    return "limit_reached" if "interrupted" in str(error) else "database_unreadable"
 
 
 def read(path: pathlib.Path, findings: Findings) -> Tables | None:
@@ -128,8 +143,6 @@ def read(path: pathlib.Path, findings: Findings) -> Tables | None:
     try:
         with open_hostile(path) as connection:
             return _read_tables(connection, findings)
-    except sqlite3.OperationalError as error:
-        findings.add("limit_reached" if "interrupted" in str(error) else "database_unreadable", detail=str(error))
     except sqlite3.DatabaseError as error:
-        findings.add("database_corrupt", detail=str(error))
+        findings.add(_code(error), detail=str(error))
     return None

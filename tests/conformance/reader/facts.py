@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 DOMAINS = ("filesystem_read", "filesystem_write", "network_egress", "name_resolution", "syscall",
            "process_creation", "ipc", "credential", "resource")
-SETUP = ("policy.resolved", "capability.probed", "plan.resolved", "boundary.proved")
+SETUP = ("policy.resolved", "capability.probed", "plan.resolved", "plan.refused", "boundary.proved")
 BATCHES = ("decision.batch", "observation.batch")
 
 
@@ -80,10 +80,6 @@ class Facts:
     def canaries(self) -> list[tuple[Record, dict[str, Any]]]:
         return [(record, canary) for record in self.all("boundary.proved")
                 for canary in record.statement.body["canaries"]]
-
-    def rules(self) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-        """Rule id to (requirement, rule)."""
-        return {rule["id"]: (requirement, rule) for requirement in self.requirements() for rule in requirement["rules"]}
 
 
 def gather(run: Run, probes: dict[int, Record]) -> Facts:

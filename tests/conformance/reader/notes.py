@@ -36,7 +36,9 @@ def key_id(name: str, kind: int, public: bytes) -> bytes:
 
 
 def name_ok(name: str) -> bool:
-    return bool(name) and "+" not in name and not any(char.isspace() or char < " " for char in name)
+    """Not empty, of characters, without spaces of Unicode, `+` and control characters."""
+    return bool(name) and "+" not in name and not any(
+        char.isspace() or char < " " or "\ud800" <= char <= "\udfff" for char in name)
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def _signature(line: str) -> Signature:
 
 def _checkpoint(text: str, signatures: tuple[Signature, ...]) -> Note:
     lines = text[:-1].split("\n")
-    if len(lines) != 3 or not all(lines) or not SIZE.match(lines[1]):
+    if len(lines) != 3 or not name_ok(lines[0]) or not all(lines) or not SIZE.match(lines[1]):
         raise NoteError("checkpoint text")
     size = int(lines[1])
     root = decode_base64(lines[2])

@@ -10,7 +10,7 @@ MAX_PAYLOAD = 65000
 MAX_DEPTH = 32
 MAX_MEMBERS = 8192
 MAX_INTEGER = 2**53 - 1
-KEY = re.compile(r"[A-Za-z0-9_.:/-]*\Z")
+KEY = re.compile(r"[A-Za-z0-9_.:/-]+\Z")
 
 
 class ProfileError(Exception):

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import merkle, profile
-from .checkpoints import compare_reference_by_note
+from . import bodies, merkle, profile
+from .checkpoints import check_quorum, compare_reference_by_note, cosigners
 from .findings import Findings
 from .keys import KeyState, check_pins
 from .notes import Note, NoteError, decode_base64, signed_by
@@ -106,8 +106,7 @@ def check(data: bytes, options: Options, findings: Findings) -> None:
     if first.index != 0:
         findings.add("receipt_record_missing", detail="ledger.created")
         return
-    scan.single(first.index, first.payload, first.keyid, first.signature, None)
-    if scan.keys is None:
+    if not _genesis(scan, first) or scan.keys is None:
         return
     _note(scan, scan.keys, receipt, options)
     _run(scan, receipt)
@@ -118,6 +117,19 @@ def check(data: bytes, options: Options, findings: Findings) -> None:
             findings.add("receipt_not_included", entry.index)
 
 
+def _genesis(scan: Scan, first: Entry) -> bool:
+    """Record 0, or the one finding that it is none."""
+    statement = scan.statement(first.index, first.payload)
+    if statement is None:
+        return False
+    try:
+        bodies.check("ledger.created" if statement.kind == "ledger.created" else "", statement.body)
+    except (bodies.BodyError, KeyError):
+        scan.findings.add("receipt_record_missing", detail="ledger.created")
+        return False
+    return scan.single(first.index, first.payload, first.keyid, first.signature, None) is not None
+
+
 def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> None:
     findings, note = scan.findings, receipt.note
     check_pins(keys, options.trust, options.explicit, findings)
@@ -126,8 +138,10 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     signed = signed_by(note, keys.log_key)
     if signed is not True:
         findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature")
-    for reference in ([options.heads] if options.heads else []) + options.references:
-        compare_reference_by_note(reference, keys, note, findings)
+    scan.revocation(keys.log, note.size - 1, note.size - 1)
+    check_quorum(cosigners(note, options.trust, -1, findings), options.trust, findings)
+    for reference in options.references:
+        compare_reference_by_note(reference, keys, note, options.trust, findings)
 
 
 def _run(scan: Scan, receipt: Receipt) -> None:
@@ -141,10 +155,9 @@ def _run(scan: Scan, receipt: Receipt) -> None:
         kind = record.statement.kind
         if kind == "run.opened" and opened is None:
             opened = record
-        elif kind == "run.closed" and opened and not closed and record.statement.run == opened.statement.run:
-            closed = True
-        else:
+        elif not (kind == "run.closed" and opened and not closed and record.statement.run == opened.statement.run):
             findings.add("receipt_record_unexpected", record.seq, kind)
+        closed = closed or kind == "run.closed"
     for kind, there in (("run.opened", opened is not None), ("run.closed", closed or opened is None)):
         if not there:
             findings.add("receipt_record_missing", detail=kind)

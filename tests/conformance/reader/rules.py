@@ -128,7 +128,7 @@ def _closed(body: Body) -> Iterator[Rule]:
     yield body["program_started"] or body["ending"] != "finished", "finished and never started"
     channel = body["channel"]
     yield 0 <= channel["events"] <= channel["actions"] and channel["dropped"] >= 0, "channel counts"
-    used = channel["opened"] or channel["closed"] or channel["events"] or channel["actions"]
+    used = channel["opened"] or channel["closed"] or channel["events"]
     yield channel["present"] or not used, "events without a channel"
     yield channel["opened"] or not channel["closed"], "closed and never opened"
     yield 1 <= channel.get("nested_filter_event", 1) <= max(channel["events"], "nested_filter_event" not in channel), "nested filter"

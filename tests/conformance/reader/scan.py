@@ -34,6 +34,7 @@ class Record:
     leaf: bytes
     statement: Statement
     signed: bool = False
+    derivable: bool = True
     known: bool = True
 
 
@@ -74,21 +75,16 @@ class Scan:
 
     def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, run_key: bytes | None) -> Record | None:
         """One record of a receipt: its neighbours are not at hand."""
-        try:
-            statement = parse(payload)
-        except StatementError as error:
-            self.findings.add(error.code, seq, detail=str(error))
+        statement = self.statement(seq, payload)
+        if statement is None:
             return None
         record = Record(seq, seq, merkle.leaf_hash(payload), statement)
         if seq == 0:
-            self._genesis(record, statement.prev)
-        if not statement.canonical:
-            self.findings.add("payload_noncanonical", seq)
-            return None
-        if not self._subject(record):
-            return None
+            self._genesis(record)
         self._envelope(record, statement.prev, keyid)
         self._body(record)
+        if statement.known and not record.known:
+            return None
         signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
         record.signed = self._signature(record, payload, signature, signer)
         return record
@@ -102,21 +98,18 @@ class Scan:
 
     def _payload(self, position: int, seq: int, prev: bytes, leaf: bytes, payload: bytes, keyid: bytes,
                  signature: bytes) -> None:
-        try:
-            statement = parse(payload)
-        except StatementError as error:
-            self.findings.add(error.code, seq, detail=str(error))
+        statement = self.statement(seq, payload)
+        if statement is not None and position == 0:
+            expected = merkle.genesis_prev(statement.log)
+            if prev != expected:
+                self.findings.add("prev_mismatch", seq, prev.hex(), expected.hex())
+        if statement is None:
             if position == 0:
                 self.findings.add("genesis_missing", seq)
             return
         record = Record(position, seq, leaf, statement)
         if position == 0:
-            self._genesis(record, prev)
-        if not statement.canonical:
-            self.findings.add("payload_noncanonical", seq)
-            return
-        if not self._subject(record):
-            return
+            self._genesis(record)
         self._envelope(record, prev, keyid)
         self._body(record)
         run = self.runs.get(statement.run)
@@ -124,11 +117,23 @@ class Scan:
             record.signed = self._signature(record, payload, signature, self._signer(record))
         self._enter(record)
 
-    def _genesis(self, record: Record, prev: bytes) -> None:
+    def statement(self, seq: int, payload: bytes) -> Statement | None:
+        """The statement, or None after the one finding that takes the record out of the scan."""
+        try:
+            statement = parse(payload)
+        except StatementError as error:
+            self.findings.add(error.code, seq, detail=str(error))
+            return None
+        if statement.subject != statement.subject_digest:
+            self.findings.add("subject_mismatch", seq)
+        elif statement.known and not statement.canonical:
+            self.findings.add("payload_noncanonical", seq)
+        else:
+            return statement
+        return None
+
+    def _genesis(self, record: Record) -> None:
         statement = record.statement
-        expected = merkle.genesis_prev(statement.log)
-        if prev != expected:
-            self.findings.add("prev_mismatch", record.seq, prev.hex(), expected.hex())
         try:
             if statement.kind != "ledger.created" or record.seq != 0:
                 raise bodies.BodyError("another kind")
@@ -138,12 +143,9 @@ class Scan:
             return
         self.origin = statement.body["origin"]
         self.keys = keys.establish(statement.body, self.findings)
-
-    def _subject(self, record: Record) -> bool:
-        if record.statement.subject != record.statement.subject_digest:
-            self.findings.add("subject_mismatch", record.seq)
-            return False
-        return True
+        if statement.log != self.origin:
+            self.findings.add("origin_mismatch", record.seq)
+        self.revocation(self.keys.root, 0, record.seq)
 
     def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
         statement, seq = record.statement, record.seq
@@ -180,10 +182,13 @@ class Scan:
         statement = record.statement
         if signer is None:
             self.findings.add("key_unresolved", record.seq, statement.kind)
+            record.derivable = not self.skipped_key
             return False
         if statement.key != keys.keyid(signer):
-            code = "signer_after_skipped_key" if self.skipped_key else "wrong_signer"
+            skipped = self.skipped_key and (host_signs(statement.kind) or not statement.run)
+            code = "signer_after_skipped_key" if skipped else "wrong_signer"
             self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
+            record.derivable = not self.skipped_key
             return False
         if not ed25519.verify(signer, merkle.pae(payload), signature):
             self.findings.add("bad_signature", record.seq)
@@ -191,14 +196,17 @@ class Scan:
         return self._not_revoked(record, signer)
 
     def _not_revoked(self, record: Record, signer: bytes) -> bool:
+        self.revocation(signer, record.position, record.seq)
+        return True
+
+    def revocation(self, signer: bytes, position: int, seq: int) -> None:
         limit = self.trust.revoked.get(keys.keyid(signer)) if self.trust else None
         if limit is None:
-            return True
-        if record.position < limit:
-            self.revoked_before[signer] = record.seq
+            return
+        if position < limit:
+            self.revoked_before[signer] = seq
         else:
-            self.findings.add("key_revoked", record.seq)
-        return True
+            self.findings.add("key_revoked", seq)
 
     def finish(self) -> None:
         """After the last record: what is reported once a key."""

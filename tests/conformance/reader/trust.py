@@ -6,7 +6,8 @@ import pathlib
 import re
 from dataclasses import dataclass, field
 
-from .notes import LOG_TYPE, WITNESS_TYPE, NoteError, VerifierKey
+from .bodies import is_decimal
+from .notes import LOG_TYPE, WITNESS_TYPE, NoteError, VerifierKey, name_ok
 
 
 class TrustError(Exception):
@@ -119,11 +120,11 @@ def parse_keys(data: bytes, trust: Trust) -> None:
     for words in _lines(data):
         if words[0] == "root" and len(words) == 3:
             key = _key(words[2], LOG_TYPE)
-            if words[1] in trust.roots:
+            if words[1] in trust.roots or not name_ok(words[1]):
                 raise TrustError("root")
             trust.roots[words[1]] = key
         elif words[0] == "revoked" and len(words) == 3:
-            if not re.fullmatch(r"[0-9a-f]{64}", words[1]) or not re.fullmatch(r"0|[1-9][0-9]{0,15}", words[2]):
+            if not re.fullmatch(r"[0-9a-f]{64}", words[1]) or not is_decimal(words[2]):
                 raise TrustError("revoked")
             if bytes.fromhex(words[1]) in trust.revoked:
                 raise TrustError("revoked twice")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import blobs, database, receipts
-from .checkpoints import Checkpoints, compare_reference
-from .claims import channel, claims
+from .boundary import channel
+from .checkpoints import Checkpoints, check_quorum, compare_reference
+from .claims import claims
 from .contradictions import RULES, contradictions
 from .facts import gather
 from .findings import STATUS, Findings
@@ -31,8 +33,19 @@ class Options:
     run: str = ""
     allow_open: bool = False
     require_close: bool = False
-    heads: bytes | None = None
+    own: bool = False
+    heads: dict[str, bytes] = field(default_factory=dict)
     references: list[bytes] = field(default_factory=list)
+
+
+    def heads_for(self, origin: str) -> list[bytes]:
+        """Notes of heads/ (by SHA-256 of the origin) that this ledger must extend."""
+        pinned = sorted(self.trust.roots) if self.trust else []
+        names = {one: hashlib.sha256(one.encode("utf-8", "surrogateescape")).hexdigest() for one in pinned}
+        found = {one: self.heads[name] for one, name in names.items() if name in self.heads}
+        if origin in found:
+            return [found[origin]]
+        return list(found.values()) if self.own or not origin else []
 
 
 def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
@@ -63,20 +76,26 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     scan = Scan(findings, options.trust)
     for row in tables.records:
         scan.row(row)
-    scan.finish()
+    report["coverage"].update(records=len(scan.leaves), unsigned_tail=len(scan.leaves), skipped=scan.skipped)
+    if tables.broken:
+        scan.finish()
+        return
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
         check_pins(scan.keys, options.trust, options.explicit, findings)
-    marks = Checkpoints(findings, scan.keys, options.trust)
+    marks = Checkpoints(findings, scan.keys, options.trust, scan.revocation)
     marks.check(tables.checkpoints, scan.leaves)
+    scan.finish()
     marks.cadence(scan.run_ends, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
     withheld = blobs.check(tables.blobs, scan.records, findings)
     blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
     _embedded(scan, marks)
     probes = _probes(scan, options)
-    for note in ([options.heads] if options.heads else []) + options.references:
-        compare_reference(note, scan.keys, scan.leaves, findings)
+    for note in options.heads_for(scan.origin) + options.references:
+        compare_reference(note, scan.keys, scan.leaves, options.trust, findings)
+    if tables.records:
+        check_quorum(marks.cosigned.get(marks.signed_up_to, set()), options.trust, findings)
     _tail(scan, marks, options)
     report["runs"] = _runs(scan, probes, options)
     report["coverage"] = {"records": len(scan.leaves), "signed_up_to": marks.signed_up_to, "skipped": scan.skipped,
@@ -129,8 +148,8 @@ def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[
         runs = [run for run in runs if run.id.startswith(options.run)]
         if len(runs) != 1:
             scan.findings.add("run_ambiguous" if runs else "run_not_found")
-            return []
-    return [_one_run(scan, run, probes, options) for run in runs]
+            runs = runs[:1]
+    return [_one_run(scan, run, probes, options) for run in runs if run.opened.derivable]
 
 
 def _one_run(scan: Scan, run: Run, probes: dict[int, Record], options: Options) -> dict[str, Any]:

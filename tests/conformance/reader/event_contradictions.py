@@ -1,0 +1,100 @@
+"""Contradictions between the events of one run and its other records (docs/spec/product.md section 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .evidence import in_workload, rule_ids
+from .coverage import covers
+from .facts import BATCHES, Event, Facts
+
+LIMIT = 2**53 - 1
+EXACT = ("syscall", "environment_name", "descriptor")
+Found = tuple[str, int]
+
+
+def event_contradictions(facts: Facts) -> Iterator[Found]:
+    for event in facts.events:
+        if event.observation or not in_workload(facts, event):
+            continue
+        if event.data["outcome"] == "allowed":
+            yield from _allowed(facts, event)
+        elif event.data["outcome"] == "denied":
+            yield from _denied(facts, event)
+    yield from _numbers(facts)
+    yield from _totals(facts)
+
+
+def _allowed(facts: Facts, event: Event) -> Iterator[Found]:
+    data, seq = event.data, event.record.seq
+    outcome, requirement = facts.outcome(data["domain"]), facts.requirement(data["domain"])
+    if data["cause"] == "compat" or facts.opened["enforcement_mode"] != "enforce":
+        return
+    if outcome is None or outcome["kind"] != "enforced":
+        return
+    rules = requirement["rules"] if requirement else []
+    cited = [rule for rule in rules if rule["id"] == data["rule"]]
+    if not cited:
+        default = requirement is not None and requirement["default_rule"] == data["rule"]
+        yield ("allowed_by_deny_rule" if default else "allowed_by_unknown_rule"), seq
+        return
+    operations = {rule["operation"] for rule in cited}
+    others = [rule for rule in rules if rule["effect"] == "deny" and rule["operation"] in operations]
+    if any(rule["effect"] == "deny" for rule in cited) or any(covers(rule["selector"], data["object"]) for rule in others):
+        yield "allowed_by_deny_rule", seq
+        return
+    covered = [covers(rule["selector"], data["object"]) for rule in cited]
+    if True not in covered:
+        yield ("object_coverage_undecided", facts.run.last_seq) if None in covered else ("allowed_outside_rule", seq)
+
+
+def _denied(facts: Facts, event: Event) -> Iterator[Found]:
+    data, seq = event.data, event.record.seq
+    if data["reply"] == "accepted" and not 1 <= data["errno"] <= 4095:
+        yield "denied_without_errno", seq
+    if data["cause"] != "policy":
+        return
+    plan = facts.body("plan.resolved")
+    nothing = facts.unconfined or (plan is not None and "backend" not in plan)
+    if nothing or facts.opened["enforcement_mode"] == "disabled":
+        yield "denied_without_boundary", facts.started.seq if facts.started else seq
+    requirement = facts.requirement(data["domain"])
+    if requirement is not None and data["rule"] in rule_ids(requirement) and _allows(facts, requirement, data):
+        yield "denied_against_policy", seq
+
+
+def _allows(facts: Facts, requirement: dict[str, Any], data: dict[str, Any]) -> bool:
+    if data["object"]["arch"] not in ("", facts.opened["host"]["machine"]):
+        return False
+    effects = {rule["effect"] for rule in requirement["rules"] if rule["selector"]["type"] in EXACT
+               and rule["operation"] == data["operation"] and covers(rule["selector"], data["object"])}
+    return effects == {"allow"}
+
+
+def _numbers(facts: Facts) -> Iterator[Found]:
+    following = 1
+    for event in facts.events:
+        if event.number != following:
+            yield "event_numbers_not_contiguous", event.record.seq
+        following = event.number + 1
+
+
+def _totals(facts: Facts) -> Iterator[Found]:
+    batches = sorted((record for kind in BATCHES for record in facts.all(kind)), key=lambda record: record.position)
+    actions = dropped = 0
+    for record in batches:
+        body = record.statement.body
+        dropped += body["dropped"]
+        actions += sum(event["count"] for event in body["events"])
+        if max(actions, dropped, body["first"] + len(body["events"])) >= LIMIT:
+            yield "event_count_overflow", record.seq
+    closed = facts.first("run.closed")
+    if closed is None:
+        return
+    totals = closed.statement.body["channel"]
+    nested = next((event.number for event in facts.events if event.data["nested_filter"]), None)
+    counted = (len(facts.events), min(actions, LIMIT), nested)
+    if min(dropped, LIMIT) > totals["dropped"] or (
+            totals["events"], totals["actions"], totals.get("nested_filter_event")) != counted:
+        yield "event_totals_differ", closed.seq
