@@ -30,12 +30,29 @@ int dispatch(const Command& command) {
                     command);
 }
 
+// A reader that left (SIGPIPE) or a file that may not grow (SIGXFSZ) must fail the write, which is
+// handled where it is made, and not end the process that owes the run its records. A handler and
+// not "ignore": what is ignored here the program would inherit, what is handled it has as default.
+void let_writes_fail() {
+  for (const int signal : {SIGPIPE, SIGXFSZ}) {
+    struct sigaction now = {};
+    if (::sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) {
+      continue;
+    }
+    struct sigaction quiet = {};
+    quiet.sa_handler = [](int) {};
+    quiet.sa_flags = SA_RESTART;
+    ::sigaction(signal, &quiet, nullptr);
+  }
+}
+
 }  // namespace
 
 // What throws here is memory that ran out. It ends the process as a crash would: the warden kills
 // the tree and the ledger shows the run as interrupted, which no exit status of ours could say.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
+  let_writes_fail();
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const auto parsed = parse_command_line(args);
   if (const auto* message = std::get_if<ParseMessage>(&parsed)) {

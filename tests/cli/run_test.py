@@ -1,6 +1,7 @@
 """aasm run exec: the program's own behaviour is what it would be without aasm."""
 
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -63,6 +64,32 @@ class Streams(aasm_case.AasmCase):
         for number in (0, 1, 2):
             done = self.run_exec("/bin/echo", "ran", options=("--status-fd", number))
             self.assertEqual((done.returncode, done.stdout), (125, ""))
+
+    def test_a_reader_of_the_status_line_that_left_changes_nothing(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = self.run_exec("/bin/sh", "-c", "exit 7", options=("--status-fd", write_end), pass_fds=(write_end,))
+        os.close(write_end)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assert_verified()
+
+    def test_a_ledger_that_may_not_grow_is_an_evidence_failure_and_not_a_signal(self):
+        self.assertEqual(self.run_exec("/bin/true").returncode, 0)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+        done = self.run_exec("/bin/echo", "ran", preexec_fn=limit)
+        self.assertEqual((done.returncode, done.stdout), (122, ""), done.stderr)
+
+    def test_the_program_has_the_callers_dispositions_of_sigpipe_and_sigxfsz(self):
+        self.write_policy(read=("/proc",))
+        look = ("/bin/grep", "SigIgn", "/proc/self/status")
+        for ignored in (False, True):
+            def prepare():
+                for number in (signal.SIGPIPE, signal.SIGXFSZ):
+                    signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
+            plain = subprocess.run(look, preexec_fn=prepare, restore_signals=False,
+                                   stdout=subprocess.PIPE, text=True, check=True)
+            done = self.run_exec(*look, preexec_fn=prepare, restore_signals=False)
+            self.assertEqual(done.stdout, plain.stdout, done.stderr)
 
     def test_stdin_stdout_and_stderr_are_the_programs(self):
         done = self.run_exec("/bin/sh", "-c", "cat; echo err >&2", input="a\nb\n")

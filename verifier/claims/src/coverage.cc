@@ -88,6 +88,14 @@ Coverage covers_address(const EventObject& object) {
   return object.type == ObjectType::kAddress ? Coverage::kUndecided : Coverage::kNotCovered;
 }
 
+// What a group (@name) holds stands in no record.
+Coverage covers_call(const std::string& value, const EventObject& object) {
+  if (object.type != ObjectType::kSyscall) {
+    return Coverage::kNotCovered;
+  }
+  return value.rfind('@', 0) == 0 ? Coverage::kUndecided : decided(object.name == value);
+}
+
 }  // namespace
 
 Coverage covers(const schema::Selector& selector, const EventObject& object) {
@@ -99,7 +107,7 @@ Coverage covers(const schema::Selector& selector, const EventObject& object) {
       return decided(object.type == ObjectType::kPath && object.path &&
                      path_below(value, object.path->bytes()));
     case SelectorType::kSyscall:
-      return decided(object.type == ObjectType::kSyscall && object.name == value);
+      return covers_call(value, object);
     case SelectorType::kEnvironmentName:
       return decided(object.type == ObjectType::kName && object.name == value);
     case SelectorType::kDescriptor:
