@@ -263,6 +263,7 @@ class Selection {
     plan.selection = mode_of(input_);
     plan.candidates = std::move(candidates_);
     plan.backend = chosen_->backend->identity();
+    plan.experimental = chosen_->backend->experimental();
     plan.posture = chosen_->negotiation.posture;
     plan.outcomes = std::move(chosen_->negotiation.outcomes);
     plan.steps = chosen_->backend->steps(input_.spec);

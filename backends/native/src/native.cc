@@ -26,6 +26,9 @@ class NativeBackend final : public planner::Backend {
     return schema::IsolationClass::kProcess;
   }
 
+  // tests/sandbox and tests/conformance run on x86_64, the one architecture that builds.
+  bool experimental() const override { return false; }
+
   schema::Result<schema::CapabilityProbed> probe(const planner::ProbeRequest& request) override {
     return probe_host(request, identity());
   }

@@ -130,6 +130,7 @@ class FakeBackend final : public Backend {
     return identity;
   }
   schema::IsolationClass isolation_class() const override { return class_; }
+  bool experimental() const override { return experimental_; }
   schema::Result<schema::CapabilityProbed> probe(const ProbeRequest& /*request*/) override {
     ++probes_;
     return answer_;
@@ -153,10 +154,12 @@ class FakeBackend final : public Backend {
     return schema::Error(schema::ErrorCode::kUnsupported, "a fake launches nothing");
   }
 
+  void mark_experimental() { experimental_ = true; }
   void cannot_lower(schema::Domain domain) { cannot_lower_ = domain; }
   int probes() const { return probes_; }
 
  private:
+  bool experimental_ = false;
   std::string id_;
   schema::IsolationClass class_;
   schema::CapabilityProbed answer_;

@@ -90,6 +90,17 @@ class SelectTest : public ::testing::Test {
   FakeBackend gvisor_{"gvisor", IsolationClass::kUserspaceKernel, good()};
 };
 
+TEST_F(SelectTest, ThePlanSaysWhetherItsBackendIsExperimentalHere) {
+  const PlanningOutcome validated = select_and_negotiate(input());
+  ASSERT_NE(validated.plan(), nullptr) << refusals_of(validated);
+  EXPECT_FALSE(validated.plan()->experimental);
+  native_.mark_experimental();
+  const PlanningOutcome marked = select_and_negotiate(input());
+  ASSERT_NE(marked.plan(), nullptr) << refusals_of(marked);
+  EXPECT_TRUE(marked.plan()->experimental);
+  EXPECT_NE(marked.plan()->digest, validated.plan()->digest);
+}
+
 TEST_F(SelectTest, TheFirstEligibleCandidateWinsAndLaterOnesAreNotProbed) {
   SelectionInput in = input();
   in.backends = {&gvisor_, &native_};  // the order given does not matter

@@ -134,6 +134,10 @@ class Backend {
   // The isolation class this backend realises.
   virtual schema::IsolationClass isolation_class() const = 0;
 
+  // Implemented, but its conformance tests have not passed on this platform: every claim of its
+  // runs then reads `experimental` (docs/spec/product.md section 5, rule 0).
+  virtual bool experimental() const = 0;
+
   // Measures what this host gives: controlled pairs, the inside half from a grandchild. A mechanism
   // that is missing makes `available` false or a domain unsupported, never an Error; an Error means
   // that nothing could be measured.
