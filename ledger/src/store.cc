@@ -12,6 +12,7 @@
 #include "head.h"
 #include "head_file.h"
 #include "ledger_db.h"
+#include "recovery.h"
 #include "run_states.h"
 #include "signal_block.h"
 
@@ -81,6 +82,9 @@ const std::string& Store::origin() const {
 const crypto::SigningKey& Store::host_key() const {
   return state_->keys.host;
 }
+std::uint64_t Store::size() const {
+  return state_->head.range.size();
+}
 const std::string& Store::newest_checkpoint() const {
   return state_->head.note;
 }
@@ -92,6 +96,7 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
   const auto released = AASM_TRY(read_head_file(paths.heads, log));
   LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
   std::string boot = AASM_TRY(read_boot_id());
+  Recovery recovery = AASM_TRY(Recovery::prepare(paths.runs, keys.origin, boot));
 
   const SignalBlock block;
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(db.begin(), "locking the ledger");
@@ -103,12 +108,15 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
   auto state =
       std::make_unique<State>(State{paths, std::move(keys), std::move(options), std::move(log),
                                     std::move(boot), std::move(db), std::move(head), RunStates{}});
+  Appender appender(state->db, state->keys, state->boot, state->options, state->head, state->runs);
   if (state->head.has_tail()) {
-    Appender appender(state->db, state->keys, state->boot, state->options, state->head,
-                      state->runs);
     AASM_TRY(appender.add_checkpoint());
+  }
+  AASM_TRY_CONTEXT(recovery.append(state->db, state->keys.host, appender), "recovering runs");
+  if (appender.checkpointed()) {
     AASM_TRY(state->commit(std::move(transaction), std::move(appender), 0));
   }
+  recovery.finish();
   return Store(std::move(state));
 }
 

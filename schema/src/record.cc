@@ -65,6 +65,14 @@ Result<std::optional<RecordBody>> read_body(std::string_view kind, const JsonVal
   return read_alternative(kind, body);
 }
 
+bool permits_start(const RecordBody& body) {
+  if (const auto* plan = std::get_if<PlanResolved>(&body)) {
+    return plan->posture == LaunchPosture::kUnconfined;
+  }
+  return std::holds_alternative<BoundaryProved>(body) ||
+         std::holds_alternative<ProcessStarted>(body);
+}
+
 bool is_ledger_kind(std::string_view kind) {
   return kind.starts_with("ledger.") || kind.starts_with("key.");
 }

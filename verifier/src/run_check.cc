@@ -201,7 +201,7 @@ void RunCheck::check_place(Run& run, const RecordView& record) {
     run.started = true;
   }
   check_ending(run, record);
-  run.boundary_proved = run.boundary_proved || is_kind(record, RecordKind::kBoundaryProved);
+  run.may_have_run = run.may_have_run || (record.body && schema::permits_start(*record.body));
 }
 
 // What closing and recovery records say about the records before them.
@@ -216,14 +216,14 @@ void RunCheck::check_ending(const Run& run, const RecordView& record) {
   }
   const auto* recovered = body_as<schema::RunRecovered>(record);
   if (recovered == nullptr || (recovered->last_kind == run.last_kind &&
-                               recovered->program_may_have_run == run.boundary_proved)) {
+                               recovered->program_may_have_run == run.may_have_run)) {
     return;
   }
   const auto say = [](const std::string& last, bool may) {
     return "last " + last + ", program_may_have_run " + (may ? "true" : "false");
   };
   findings_.add(FindingCode::kRecoveryDiffers, record.raw.seq,
-                {.expected = say(run.last_kind, run.boundary_proved),
+                {.expected = say(run.last_kind, run.may_have_run),
                  .actual = say(recovered->last_kind, recovered->program_may_have_run),
                  .detail = "run " + run.id.text()});
 }

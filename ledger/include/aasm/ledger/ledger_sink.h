@@ -13,6 +13,7 @@ namespace aasm::ledger {
 
 class StoreThread;
 class RunLock;
+struct RunLockNote;
 
 // The evidence sink that appends to a ledger. One thread of its own owns the Store; every member
 // here only queues, and flush() and close_run() wait for it. That thread blocks all signals.
@@ -55,6 +56,7 @@ class LedgerSink : public schema::EvidenceSink {
   LedgerPaths paths_;
   std::string checkpoint_at_open_;
   std::unique_ptr<crypto::SigningKey> run_key_;  // outlives the thread that signs with it
+  std::unique_ptr<RunLockNote> lock_note_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<StoreThread> thread_;
   schema::RunId run_;

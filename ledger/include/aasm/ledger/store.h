@@ -63,7 +63,8 @@ class Store {
                                      const StoreOptions& options = {});
 
   // Reads the head file, then the ledger. Costs the same for any number of records. A tail that no
-  // checkpoint covers gets one here, in a transaction of its own.
+  // checkpoint covers gets one here, and each run whose supervisor is gone its run.recovered, in
+  // one transaction. (The first opening after a boot reads the records since the last such look.)
   static schema::Result<Store> open(const LedgerPaths& paths, KeySet keys,
                                     StoreOptions options = {});
 
@@ -97,6 +98,7 @@ class Store {
   // Signs run.opened.
   const crypto::SigningKey& host_key() const;
   // As of the last open or append.
+  std::uint64_t size() const;
   const std::string& newest_checkpoint() const;
 
  private:

@@ -29,6 +29,10 @@ std::string_view kind_of(const RecordBody& body);
 JsonValue write_body(const RecordBody& body);
 Result<std::optional<RecordBody>> read_body(std::string_view kind, const JsonValue& body);
 
+// Whether the program of the run may be executed once this record is durable: boundary.proved,
+// process.started itself, and the plan of an unconfined run, which proves no boundary.
+bool permits_start(const RecordBody& body);
+
 // Kinds of the ledger itself (ledger.*, key.*): their envelope carries no run id.
 bool is_ledger_kind(std::string_view kind);
 
