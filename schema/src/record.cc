@@ -36,6 +36,12 @@ template <>
 inline constexpr std::string_view kKind<RunClosed> = "run.closed";
 template <>
 inline constexpr std::string_view kKind<RunRecovered> = "run.recovered";
+template <>
+inline constexpr std::string_view kKind<KeyRotated> = "key.rotated";
+template <>
+inline constexpr std::string_view kKind<KeyReplaced> = "key.replaced";
+template <>
+inline constexpr std::string_view kKind<KeyRevoked> = "key.revoked";
 
 template <std::size_t I = 0>
 Result<std::optional<RecordBody>> read_alternative(std::string_view kind, const JsonValue& body) {
