@@ -84,7 +84,7 @@ void LedgerSink::start_streaming() {
 }
 
 Result<schema::ClosedRun> LedgerSink::close_run(schema::RunClosed body) {
-  if (std::optional<Error> failed = failure()) {
+  if (std::optional<Error> failed = thread_->failure()) {
     return std::move(*failed);
   }
   if (run_.empty() || lock_ == nullptr) {
@@ -104,7 +104,8 @@ Result<schema::ClosedRun> LedgerSink::close_run(schema::RunClosed body) {
 }
 
 std::optional<Error> LedgerSink::failure() const {
-  return thread_->failure();
+  std::optional<Error> failed = thread_->failure();
+  return failed ? failed : thread_->space_warning();
 }
 int LedgerSink::failure_fd() const {
   return thread_->failure_fd();

@@ -18,6 +18,9 @@ struct RunLockNote;
 // The evidence sink that appends to a ledger. One thread of its own owns the Store; every member
 // here only queues, and flush() and close_run() wait for it. That thread blocks all signals.
 //
+// When the disk gets full, failure() and failure_fd() say so while the reserve of the ledger still
+// takes records: the run is to end, and its last records and close_run() succeed.
+//
 // A blob is committed with the first record that names its digest; one that no record names is
 // never written. A fresh probe record also leaves a hint for ProbeCache; failing to write the hint
 // is no failure.
