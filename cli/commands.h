@@ -11,6 +11,9 @@ int run_verify(const VerifyCommand& command);
 int run_runs_list(const RunsListCommand& command);
 int run_runs_show(const RunsShowCommand& command);
 int run_ledger_status(const LedgerStatusCommand& command);
+int run_key_list(const KeyListCommand& command);
+int run_key_change(const KeyChangeCommand& command);
+int run_key_revoke(const KeyRevokeCommand& command);
 int run_backends(const BackendsCommand& command);
 
 }  // namespace aasm::cli

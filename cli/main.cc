@@ -26,6 +26,9 @@ int dispatch(const Command& command) {
                                [](const RunsListCommand& c) { return run_runs_list(c); },
                                [](const RunsShowCommand& c) { return run_runs_show(c); },
                                [](const LedgerStatusCommand& c) { return run_ledger_status(c); },
+                               [](const KeyListCommand& c) { return run_key_list(c); },
+                               [](const KeyChangeCommand& c) { return run_key_change(c); },
+                               [](const KeyRevokeCommand& c) { return run_key_revoke(c); },
                                [](const BackendsCommand& c) { return run_backends(c); }},
                     command);
 }

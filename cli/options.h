@@ -73,13 +73,34 @@ struct LedgerStatusCommand {
   CommonOptions common;
 };
 
+struct KeyListCommand {
+  CommonOptions common;
+};
+
+// rotate and replace.
+struct KeyChangeCommand {
+  CommonOptions common;
+  bool replace = false;
+  std::string which;     // host, log, or (replace) both
+  std::string root_dir;  // where root.key is; empty: $AASM_HOME/keys
+};
+
+struct KeyRevokeCommand {
+  CommonOptions common;
+  std::string key;  // a key id, or a prefix that only one key has
+  std::optional<std::uint64_t> limit;
+  bool close_ledger = false;
+  std::string root_dir;
+};
+
 struct BackendsCommand {
   CommonOptions common;
   bool probe = false;
 };
 
 using Command = std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand,
-                             RunsShowCommand, LedgerStatusCommand, BackendsCommand>;
+                             RunsShowCommand, LedgerStatusCommand, KeyListCommand, KeyChangeCommand,
+                             KeyRevokeCommand, BackendsCommand>;
 
 // Help and version texts, or a usage error: nothing is to be run.
 struct ParseMessage {

@@ -50,6 +50,10 @@ Result<SealedRecord> seal(const PendingRecord& record, const Place& place,
 
 Result<void> Appender::add(const PendingRecord& record) {
   AASM_TRY(runs_.accept(record, keys_.host.public_key()));
+  return insert(record);
+}
+
+Result<void> Appender::insert(const PendingRecord& record) {
   const Place place{head_.range.size(), head_.last_leaf};
   // What was sealed ahead says nothing else than sealing now would: all of it but the place is of
   // the record and of this store, and the place is compared here, inside the transaction.

@@ -31,6 +31,8 @@ class Appender {
 
   // Links, signs and inserts one record, and a checkpoint where the cadence demands one.
   schema::Result<void> add(const PendingRecord& record);
+  // The same for a key.* record, whose signer may be the key that goes or the one that comes.
+  schema::Result<void> add_key_record(const PendingRecord& record) { return insert(record); }
   schema::Result<void> add(const PendingBlob& blob);
   // Signs a checkpoint over everything so far.
   schema::Result<void> add_checkpoint();
@@ -43,6 +45,7 @@ class Appender {
 
  private:
   void step(AppendStep step) const;
+  schema::Result<void> insert(const PendingRecord& record);
 
   LedgerDb& db_;
   const KeySet& keys_;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -22,7 +23,10 @@ using schema::Result;
 // Our own notes have one signature; room is left for cosignatures.
 constexpr std::size_t kHeadMaxBytes = 8192;
 
+using VerifierKeys = std::vector<ledger_format::VerifierKey>;
+
 Result<std::optional<ReleasedHead>> read_head(int directory, const ledger_format::VerifierKey& log,
+                                              const VerifierKeys& older,
                                               std::string_view verified) {
   std::array<char, kHeadMaxBytes> buffer{};
   Result<std::string_view> text =
@@ -37,7 +41,11 @@ Result<std::optional<ReleasedHead>> read_head(int directory, const ledger_format
     return std::optional<ReleasedHead>();
   }
   ledger_format::SignedCheckpoint head = AASM_TRY(ledger_format::parse_signed_checkpoint(*text));
-  if (!is_signed_by(log, head.note, *text, verified) || head.checkpoint.origin != log.name()) {
+  const bool by_log_key = is_signed_by(log, head.note, *text, verified) ||
+                          std::any_of(older.begin(), older.end(), [&](const auto& key) {
+                            return is_signed_by(key, head.note, *text, {});
+                          });
+  if (!by_log_key || head.checkpoint.origin != log.name()) {
     return Error(ErrorCode::kIntegrity, "the note is not signed by this ledger's log key");
   }
   return std::optional<ReleasedHead>({std::move(head.checkpoint), std::string(*text)});
@@ -65,7 +73,8 @@ std::string head_file_name(std::string_view origin) {
 }
 
 Result<std::optional<ReleasedHead>> read_head_file(const std::string& directory,
-                                                   const ledger_format::VerifierKey& log) {
+                                                   const ledger_format::VerifierKey& log,
+                                                   const VerifierKeys& older) {
   Result<Fd> fd = open_private_dir(directory);
   if (!fd) {
     if (fd.error().code() == ErrorCode::kNotFound) {
@@ -73,16 +82,17 @@ Result<std::optional<ReleasedHead>> read_head_file(const std::string& directory,
     }
     return std::move(fd).error().with_context("heads directory");
   }
-  return AASM_TRY_CONTEXT(read_head(fd->get(), log, {}), "head file");
+  return AASM_TRY_CONTEXT(read_head(fd->get(), log, older, {}), "head file");
 }
 
 Result<void> release_head(const std::string& directory, const ledger_format::VerifierKey& log,
-                          std::uint64_t size, std::string_view note, std::string_view verified) {
+                          std::uint64_t size, std::string_view note, std::string_view verified,
+                          const VerifierKeys& older) {
   const Fd fd = AASM_TRY_CONTEXT(ensure_private_dir(directory), "heads directory");
   const std::string name = head_file_name(log.name());
   const Fd lock = AASM_TRY(lock_heads(fd.get(), name));
   const std::optional<ReleasedHead> standing =
-      AASM_TRY_CONTEXT(read_head(fd.get(), log, verified), "head file");
+      AASM_TRY_CONTEXT(read_head(fd.get(), log, older, verified), "head file");
   if (standing && standing->checkpoint.size >= size) {
     return {};
   }

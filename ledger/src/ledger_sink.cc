@@ -23,6 +23,7 @@ LedgerSink::~LedgerSink() {
 Result<std::unique_ptr<LedgerSink>> LedgerSink::create(Store store, const LedgerPaths& paths) {
   std::unique_ptr<LedgerSink> sink(new LedgerSink(paths));
   sink->checkpoint_at_open_ = store.newest_checkpoint();
+  sink->lock_note_ = std::make_unique<RunLockNote>(RunLockNote{store.origin(), store.size()});
   sink->thread_ = AASM_TRY(StoreThread::start(std::move(store), paths.probes));
   return sink;
 }
@@ -39,7 +40,7 @@ Result<schema::RunOpened> LedgerSink::open_run(const schema::RunId& run, schema:
   body.key_storage = "memory_only";
   body.checkpoint = checkpoint_at_open_;
   PendingRecord opened = AASM_TRY(make_pending(run, schema::RecordBody(body), thread_->host_key()));
-  lock_ = std::make_unique<RunLock>(AASM_TRY(RunLock::take(paths_.runs, run)));
+  lock_ = std::make_unique<RunLock>(AASM_TRY(RunLock::take(paths_.runs, run, *lock_note_)));
   thread_->push({std::move(opened), {}});
   run_key_ = std::move(key);
   run_ = run;
@@ -83,7 +84,7 @@ void LedgerSink::start_streaming() {
 }
 
 Result<schema::ClosedRun> LedgerSink::close_run(schema::RunClosed body) {
-  if (std::optional<Error> failed = failure()) {
+  if (std::optional<Error> failed = thread_->failure()) {
     return std::move(*failed);
   }
   if (run_.empty() || lock_ == nullptr) {
@@ -103,7 +104,8 @@ Result<schema::ClosedRun> LedgerSink::close_run(schema::RunClosed body) {
 }
 
 std::optional<Error> LedgerSink::failure() const {
-  return thread_->failure();
+  std::optional<Error> failed = thread_->failure();
+  return failed ? failed : thread_->space_warning();
 }
 int LedgerSink::failure_fd() const {
   return thread_->failure_fd();

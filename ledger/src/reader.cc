@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
+#include "aasm/ledger/paths.h"
 #include "aasm/ledger_format/merkle.h"
 #include "aasm/ledger_format/pae.h"
 #include "aasm/schema/fields.h"
@@ -13,6 +16,7 @@
 #include "aasm/sqlite/connection.h"
 #include "aasm/sqlite/harden.h"
 
+#include "key_history.h"
 #include "row_columns.h"
 
 namespace aasm::ledger {
@@ -31,6 +35,7 @@ constexpr std::chrono::seconds kBusyTimeout{5};
 constexpr std::string_view kOpened = "\"kind\":\"run.opened\"";
 constexpr std::string_view kClosed = "\"kind\":\"run.closed\"";
 constexpr std::string_view kRecovered = "\"kind\":\"run.recovered\"";
+constexpr std::string_view kKeyKind = "\"kind\":\"key.";
 
 constexpr const char* kRowOf = "SELECT seq,leaf,payload,keyid,sig FROM records NOT INDEXED ";
 
@@ -127,6 +132,7 @@ Result<std::vector<RunSummary>> summarise(Statement& rows, std::size_t limit) {
 
 struct LedgerReader::State {
   sqlite::Connection connection;
+  std::string heads;
 
   Result<std::uint64_t> count(const char* sql) {
     return static_cast<std::uint64_t>(AASM_TRY(connection.query_int(sql)));
@@ -148,7 +154,8 @@ Result<LedgerReader> LedgerReader::open(const std::string& path) {
   allowance.functions = {"count", "instr", "max", "coalesce"};
   allowance.transactions = true;
   AASM_TRY(sqlite::allow_only(connection, std::move(allowance)));
-  return LedgerReader(std::make_unique<State>(State{std::move(connection)}));
+  return LedgerReader(std::make_unique<State>(
+      State{std::move(connection), LedgerPaths::with_ledger("", path).heads}));
 }
 
 Result<LedgerStatus> LedgerReader::status() {
@@ -221,6 +228,33 @@ Result<void> LedgerReader::visit_run(
     }
   }
   return {};
+}
+
+Result<std::vector<std::uint64_t>> LedgerReader::key_records(std::uint64_t size) {
+  const std::string origin = AASM_TRY(record(0)).statement.envelope.origin;
+  std::set<std::uint64_t> found;
+  if (const auto kept = KeyHistory::kept(state_->heads, origin)) {
+    for (const KeyIntroduction& one : kept->introductions()) {
+      found.insert(one.seq);
+    }
+    for (const KeyRevocation& one : kept->revocations()) {
+      found.insert(one.seq);
+    }
+  } else {
+    Statement rows = AASM_TRY(
+        state_->connection.prepare(std::string(kRowOf) + "WHERE instr(payload,?1) ORDER BY seq"));
+    AASM_TRY(rows.bind_blob(1, schema::as_bytes(kKeyKind)));
+    while (AASM_TRY(rows.step())) {
+      const StoredRecord record = AASM_TRY(record_of(rows));
+      if (record.statement.envelope.kind.starts_with("key.")) {
+        found.insert(record.seq);
+      }
+    }
+  }
+  std::vector<std::uint64_t> numbers;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(numbers),
+               [size](std::uint64_t seq) { return seq != 0 && seq < size; });
+  return numbers;
 }
 
 Result<std::optional<StoredCheckpoint>> LedgerReader::newest_checkpoint() {

@@ -1,6 +1,6 @@
 #include "aasm/ledger/run_receipt.h"
 
-#include <array>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -53,7 +53,9 @@ Result<std::string> build_run_receipt(LedgerReader& reader, const schema::RunId&
   }
   const auto signed_note = AASM_TRY(ledger_format::parse_signed_checkpoint(stored->note));
   const ledger_format::Checkpoint& checkpoint = signed_note.checkpoint;
-  const std::array<std::uint64_t, 3> indexes = {0, summary.opened_seq, *summary.end_seq};
+  std::vector<std::uint64_t> indexes = AASM_TRY(reader.key_records(checkpoint.size));
+  indexes.insert(indexes.end(), {0, summary.opened_seq, *summary.end_seq});
+  std::sort(indexes.begin(), indexes.end());
   ledger_format::InclusionProofs proofs =
       AASM_TRY(ledger_format::make_inclusion_proofs(indexes, checkpoint.size, source_of(reader)));
   if (proofs.root != checkpoint.root) {
@@ -61,7 +63,8 @@ Result<std::string> build_run_receipt(LedgerReader& reader, const schema::RunId&
   }
   Receipt receipt;
   receipt.index = *summary.end_seq;
-  receipt.path = proofs.paths.back();
+  const auto own = std::find(indexes.begin(), indexes.end(), receipt.index);
+  receipt.path = proofs.paths.at(static_cast<std::size_t>(own - indexes.begin()));
   receipt.checkpoint = stored->note;
   for (std::size_t i = 0; i < indexes.size(); ++i) {
     receipt.records.push_back(

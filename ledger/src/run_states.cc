@@ -81,6 +81,10 @@ Result<void> RunStates::accept(const PendingRecord& record, const schema::Public
   return {};
 }
 
+void RunStates::adopt(const schema::RunId& run, const schema::PublicKey& key) {
+  runs_[run].key = key;
+}
+
 void RunStates::observe(std::string_view payload) {
   if (runs_.empty() || !may_end_run(payload)) {
     return;

@@ -20,6 +20,9 @@ class RunStates {
   // end, kInvalidArgument for anything else that is out of order or signed by the wrong key.
   schema::Result<void> accept(const PendingRecord& record, const schema::PublicKey& host);
 
+  // Takes in a run that another writer opened and left, so that its run.recovered is accepted.
+  void adopt(const schema::RunId& run, const schema::PublicKey& key);
+
   // Looks at a record of another writer: one that ends a run of ours closes it here.
   void observe(std::string_view payload);
 

@@ -11,12 +11,17 @@
 #include "boot_id.h"
 #include "head.h"
 #include "head_file.h"
+#include "key_history.h"
+#include "key_slots.h"
 #include "ledger_db.h"
+#include "recovery.h"
+#include "reserve.h"
 #include "run_states.h"
 #include "signal_block.h"
 
 namespace aasm::ledger {
 
+using ledger_format::KeyPurpose;
 using ledger_format::VerifierKey;
 using schema::Error;
 using schema::ErrorCode;
@@ -31,6 +36,7 @@ struct Store::State {
   LedgerDb db;
   Head head;
   RunStates runs;
+  KeyHistory history;
 
   void step(AppendStep step) const {
     if (options.on_step) {
@@ -46,26 +52,45 @@ struct Store::State {
 
 namespace {
 
-// Record 0 says whose ledger this is. It must be ours, or our checkpoints would be forgeries there.
-Result<void> check_record_zero(LedgerDb& db, const KeySet& keys) {
-  const auto check = [&keys](const RecordRow& row) -> Result<void> {
+// Takes for each purpose the key that the ledger has in force, from the key files when the one at
+// hand is another: a rotation may have come since it was loaded.
+Result<void> take_keys(const std::string& directory, const KeyHistory& history, KeySet& keys) {
+  const KeyIntroduction& host = history.in_force(KeyPurpose::kHost);
+  if (keys.host.public_key() != host.key) {
+    keys.host = AASM_TRY(load_key_in_force(directory, keys.origin, host));
+  }
+  const KeyIntroduction& log = history.in_force(KeyPurpose::kLog);
+  if (keys.log.public_key() != log.key) {
+    keys.log = AASM_TRY(load_key_in_force(directory, keys.origin, log));
+  }
+  return {};
+}
+
+// What the kept history cannot say: that the file is still the ledger it was made from.
+Result<void> check_record_zero(LedgerDb& db, const std::string& origin) {
+  const auto check = [&origin](const RecordRow& row) -> Result<void> {
     const auto parsed = ledger_format::parse_payload(row.payload);
     const auto* statement = std::get_if<ledger_format::Statement>(&parsed);
     if (statement == nullptr || statement->envelope.kind != "ledger.created") {
       return Error(ErrorCode::kIntegrity, "record 0 is not ledger.created");
     }
-    const schema::LedgerCreated body =
-        AASM_TRY(schema::read_fields<schema::LedgerCreated>(statement->body));
-    if (body.origin != keys.origin || statement->envelope.origin != keys.origin ||
-        body.host.key != keys.host.public_key() || body.log.key != keys.log.public_key()) {
-      return Error(ErrorCode::kIntegrity, "the ledger belongs to other keys");
-    }
-    return {};
+    return statement->envelope.origin == origin
+               ? Result<void>()
+               : Error(ErrorCode::kIntegrity, "the ledger belongs to other keys");
   };
-  if (!AASM_TRY(db.visit_record(0, check))) {
-    return Error(ErrorCode::kIntegrity, "the ledger has no record 0");
+  return AASM_TRY(db.visit_record(0, check))
+             ? Result<void>()
+             : Error(ErrorCode::kIntegrity, "the ledger has no record 0");
+}
+
+// The history of a ledger of `origin`: as kept, else by scanning.
+Result<KeyHistory> history_of(LedgerDb& db, const LedgerPaths& paths, const std::string& origin) {
+  std::optional<KeyHistory> kept = KeyHistory::kept(paths.heads, origin);
+  KeyHistory history = kept ? std::move(*kept) : AASM_TRY(KeyHistory::scan(db));
+  if (history.origin() != origin) {
+    return Error(ErrorCode::kIntegrity, "the ledger belongs to other keys");
   }
-  return {};
+  return history;
 }
 
 }  // namespace
@@ -81,38 +106,61 @@ const std::string& Store::origin() const {
 const crypto::SigningKey& Store::host_key() const {
   return state_->keys.host;
 }
+std::uint64_t Store::size() const {
+  return state_->head.range.size();
+}
 const std::string& Store::newest_checkpoint() const {
   return state_->head.note;
 }
 
 Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions options) {
-  VerifierKey log = AASM_TRY(
-      VerifierKey::make(keys.origin, ledger_format::NoteKeyType::kEd25519, keys.log.public_key()));
-  // Before the ledger: a note released in between would look like a rolled-back ledger.
-  const auto released = AASM_TRY(read_head_file(paths.heads, log));
   LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
+  const KeyHistory before = AASM_TRY(history_of(db, paths, keys.origin));
+  VerifierKey log = AASM_TRY(before.log());
+  // Before the transaction: a note released in between would look like a rolled-back ledger.
+  const auto released = AASM_TRY(read_head_file(paths.heads, log, before.older_logs()));
+  AASM_TRY(ensure_reserve(paths.ledger));
   std::string boot = AASM_TRY(read_boot_id());
+  Recovery recovery = AASM_TRY(Recovery::prepare(paths.runs, keys.origin, boot));
 
   const SignalBlock block;
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(db.begin(), "locking the ledger");
-  AASM_TRY(check_record_zero(db, keys));
-  Head head = AASM_TRY(load_head(db, log, released ? released->note : std::string()));
+  AASM_TRY(check_record_zero(db, keys.origin));
+  const bool kept = KeyHistory::kept(paths.heads, keys.origin).has_value();
+  KeyHistory history = AASM_TRY(history_of(db, paths, keys.origin));
+  if (history != before) {
+    return Error(ErrorCode::kUnavailable, "a key was changed just now: try again");
+  }
+  AASM_TRY(take_keys(paths.keys, history, keys));
+  // A note that was verified may be an older log key's, and then says nothing about this one.
+  const bool by_log = released && history.older_logs().empty();
+  Head head = AASM_TRY(load_head(db, log, by_log ? released->note : std::string()));
   if (released) {
     AASM_TRY(check_not_behind(db, head, released->checkpoint));
   }
-  auto state =
-      std::make_unique<State>(State{paths, std::move(keys), std::move(options), std::move(log),
-                                    std::move(boot), std::move(db), std::move(head), RunStates{}});
+  if (!kept) {
+    history.keep(paths.heads);
+  }
+  auto state = std::make_unique<State>(State{paths, std::move(keys), std::move(options),
+                                             std::move(log), std::move(boot), std::move(db),
+                                             std::move(head), RunStates{}, std::move(history)});
+  Appender appender(state->db, state->keys, state->boot, state->options, state->head, state->runs);
   if (state->head.has_tail()) {
-    Appender appender(state->db, state->keys, state->boot, state->options, state->head,
-                      state->runs);
     AASM_TRY(appender.add_checkpoint());
+  }
+  AASM_TRY_CONTEXT(recovery.append(state->db, state->keys.host, appender), "recovering runs");
+  if (appender.checkpointed()) {
     AASM_TRY(state->commit(std::move(transaction), std::move(appender), 0));
   }
+  recovery.finish();
   return Store(std::move(state));
 }
 
 Result<void> Store::State::refresh(Appender& appender) {
+  if (AASM_TRY(history.follow(db, head.range.size()))) {
+    AASM_TRY_CONTEXT(take_keys(paths.keys, history, keys), "a key was changed");
+    log = AASM_TRY(history.log());
+  }
   const auto observe = [&appender](std::string_view payload) -> Result<void> {
     appender.runs().observe(payload);
     return {};
@@ -130,8 +178,8 @@ Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender 
   step(AppendStep::kCommitted);
   Appended done{first_seq, appender.leaves(), head.note, head.checkpoint_size, std::nullopt};
   if (appender.checkpointed()) {
-    const Result<void> released =
-        release_head(paths.heads, log, head.checkpoint_size, head.note, standing);
+    const Result<void> released = release_head(paths.heads, log, head.checkpoint_size, head.note,
+                                               standing, history.older_logs());
     if (!released) {
       done.head_lag = released.error();
     }
@@ -142,6 +190,18 @@ Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender 
 
 Result<Appended> Store::append(std::span<const PendingRecord> records,
                                std::span<const PendingBlob> blobs) {
+  Result<Appended> done = append_once(records, blobs);
+  if (!done && is_disk_full(done.error()) && free_reserve(state_->paths.ledger)) {
+    done = append_once(records, blobs);
+    if (done) {
+      done->reserve_used = true;
+    }
+  }
+  return done;
+}
+
+Result<Appended> Store::append_once(std::span<const PendingRecord> records,
+                                    std::span<const PendingBlob> blobs) {
   State& state = *state_;
   const SignalBlock block;
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(state.db.begin(), "locking the ledger");

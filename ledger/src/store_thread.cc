@@ -151,6 +151,11 @@ void StoreThread::commit(Batch batch) {
   head_lag_ = appended->head_lag;
   const std::uint64_t opened = first ? appended->first_seq : last_.opened_seq;
   last_ = {opened, appended->first_seq + records.size() - 1, appended->checkpoint};
+  if (appended->reserve_used && !space_warning_) {
+    space_warning_ = Error(ErrorCode::kResourceExhausted,
+                           "the disk is full: the ledger's reserve holds the end of this run");
+    static_cast<void>(eventfd_write(failure_fd_.get(), 1));
+  }
   done_.notify_all();
 }
 
@@ -270,6 +275,11 @@ void StoreThread::fail_locked(Error error) {
 std::optional<Error> StoreThread::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
+}
+
+std::optional<Error> StoreThread::space_warning() const {
+  const std::lock_guard lock(mutex_);
+  return space_warning_;
 }
 
 std::optional<Error> StoreThread::head_lag() const {

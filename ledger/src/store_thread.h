@@ -56,6 +56,9 @@ class StoreThread {
   void fail(schema::Error error);
 
   std::optional<schema::Error> failure() const;
+  // That the reserve is used up: appends go on, and the run is to end now. Readable at failure_fd()
+  // as well.
+  std::optional<schema::Error> space_warning() const;
   int failure_fd() const { return failure_fd_.get(); }
   std::optional<schema::Error> head_lag() const;
   const crypto::SigningKey& host_key() const { return store_.host_key(); }
@@ -103,6 +106,7 @@ class StoreThread {
   bool sealed_ = false;
   bool stopping_ = false;
   std::optional<schema::Error> failure_;
+  std::optional<schema::Error> space_warning_;
   std::optional<schema::Error> head_lag_;
   CommitReport last_;
 };

@@ -36,6 +36,12 @@ template <>
 inline constexpr std::string_view kKind<RunClosed> = "run.closed";
 template <>
 inline constexpr std::string_view kKind<RunRecovered> = "run.recovered";
+template <>
+inline constexpr std::string_view kKind<KeyRotated> = "key.rotated";
+template <>
+inline constexpr std::string_view kKind<KeyReplaced> = "key.replaced";
+template <>
+inline constexpr std::string_view kKind<KeyRevoked> = "key.revoked";
 
 template <std::size_t I = 0>
 Result<std::optional<RecordBody>> read_alternative(std::string_view kind, const JsonValue& body) {
@@ -63,6 +69,14 @@ JsonValue write_body(const RecordBody& body) {
 
 Result<std::optional<RecordBody>> read_body(std::string_view kind, const JsonValue& body) {
   return read_alternative(kind, body);
+}
+
+bool permits_start(const RecordBody& body) {
+  if (const auto* plan = std::get_if<PlanResolved>(&body)) {
+    return plan->posture == LaunchPosture::kUnconfined;
+  }
+  return std::holds_alternative<BoundaryProved>(body) ||
+         std::holds_alternative<ProcessStarted>(body);
 }
 
 bool is_ledger_kind(std::string_view kind) {

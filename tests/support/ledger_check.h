@@ -124,9 +124,9 @@ class LedgerCheck {
       if (found == open_.end() || ended_.count(run) != 0) {
         return kind + " of a run that is not open";
       }
-      signer = found->second;
+      signer = kind == "run.recovered" ? signer : found->second;
     }
-    if (kind == "run.closed") {
+    if (kind == "run.closed" || kind == "run.recovered") {
       ended_.insert(run);
       ends_.insert(statement.envelope.seq + 1);
     }

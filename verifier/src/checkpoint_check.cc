@@ -92,6 +92,7 @@ void CheckpointCheck::judge(const Row& row, const CompactRange& tree, const KeyP
   Pending pending;
   pending.size = tree.size();
   pending.bytes = row.note;
+  pending.log = keys.log();
   pending.note = std::move(parsed->note);
   pending.root_agrees =
       said.root == root && said.size == tree.size() && said.origin == keys.origin();
@@ -150,10 +151,10 @@ Result<std::optional<std::string>> CheckpointCheck::passed_text(std::uint64_t si
   return Found(parsed->note.text);
 }
 
-void CheckpointCheck::check_signature(std::size_t index, const KeyPositions& keys) {
+void CheckpointCheck::check_signature(std::size_t index) {
   Pending& pending = pending_[index];
-  if (keys.log()) {
-    pending.verdict = ledger_format::verify_note(pending.note, *keys.log());
+  if (pending.log) {
+    pending.verdict = ledger_format::verify_note(pending.note, *pending.log);
   } else {
     pending.unknown_key = true;
   }
@@ -193,10 +194,10 @@ void CheckpointCheck::settle(KeyPositions& keys, Outcome& outcome) {
       findings_.add(pending.verdict == NoteVerdict::kNoSignature
                         ? FindingCode::kCheckpointUnsigned
                         : FindingCode::kCheckpointBadSignature,
-                    seq, {.expected = keys.log()->text(), .actual = pending.bytes});
+                    seq, {.expected = pending.log->text(), .actual = pending.bytes});
       continue;
     }
-    keys.judge_revocation(*keys.outcome().log, pending.size - 1);
+    keys.judge_revocation(ledger_format::key_id(pending.log->public_key()), pending.size - 1);
     if (pending.root_agrees) {
       outcome.coverage.signed_up_to = pending.size;
       outcome.newest_note = pending.bytes;

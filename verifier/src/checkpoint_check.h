@@ -41,8 +41,8 @@ class CheckpointCheck {
 
   // The queue of signatures to judge.
   std::size_t num_pending() const { return pending_.size(); }
-  void check_signature(std::size_t index, const KeyPositions& keys);  // for the workers
-  void settle(KeyPositions& keys, Outcome& outcome);                  // then, in order
+  void check_signature(std::size_t index);            // for the workers
+  void settle(KeyPositions& keys, Outcome& outcome);  // then, in order
 
  private:
   struct Row {
@@ -55,6 +55,7 @@ class CheckpointCheck {
     std::uint64_t size = 0;
     std::string bytes;
     ledger_format::Note note;
+    std::optional<ledger_format::VerifierKey> log;  // in force at this size
     bool root_agrees = false;
     bool unknown_key = false;
     ledger_format::NoteVerdict verdict = ledger_format::NoteVerdict::kNoSignature;

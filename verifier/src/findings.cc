@@ -61,6 +61,18 @@ const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs = {{
      "No key is established that could have signed this, so the signature could not be checked."},
     {Code::kSignerAfterSkippedKey, "signer_after_skipped_key", kI,
      "Signed by a key that a skipped key record may have introduced."},
+    {Code::kKeyChangeBad, "key_change_bad", kF,
+     "A key was changed without the signature of the old or the new one."},
+    {Code::kKeyChangeStale, "key_change_stale", kF,
+     "The change of a key does not start from the key in force: a change is missing or played "
+     "again."},
+    {Code::kKeyReused, "key_reused", kF,
+     "A key that was retired, or has another task here, was put in force again."},
+    {Code::kRevocationBad, "revocation_bad", kF,
+     "A revocation does not carry the root key's signature, so it revokes nothing."},
+    {Code::kRevokedKeyUnknown, "revoked_key_unknown", kI,
+     "A key was revoked that is no host or log key of this ledger; what it signed before is not "
+     "known."},
 
     {Code::kEmptyLedger, "empty_ledger", kI,
      "There are no records: an empty ledger shows nothing, not even that it was always empty."},

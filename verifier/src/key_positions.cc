@@ -34,24 +34,19 @@ void KeyPositions::judge_pin(const schema::LedgerCreated& created) {
                   {.expected = "a log line for the origin", .actual = origin()});
     return;
   }
-  const bool same_log = std::any_of(logs.begin(), logs.end(), [&](const VerifierKey& log) {
-    return log.public_key() == created.log.key;
-  });
-  if (!same_log) {
-    findings_.add(FindingCode::kLogKeyMismatch, 0,
-                  {.expected = logs.front().text(), .actual = created.log.key.hex()});
-  }
-  trust_outcome_.pinned = same_root && same_log;
+  // Whether it pins this log key, or one that a key record brings later, is known at the end.
+  log_pin_known_ = true;
+  root_pinned_ = same_root;
 }
 
-void KeyPositions::judge_certificate(const schema::KeyCertificate& certificate, KeyPurpose purpose,
-                                     const schema::PublicKey& root) {
+void KeyPositions::judge_certificate(std::int64_t seq, const schema::KeyCertificate& certificate,
+                                     KeyPurpose purpose, const schema::PublicKey& root) {
   const schema::Result<schema::Bytes> signature = schema::from_base64(certificate.signature);
   const bool good =
       signature && crypto::is_acceptable_public_key(certificate.key) &&
       ledger_format::verify_certificate(root, origin(), purpose, certificate.key, *signature);
   if (!good) {
-    findings_.add(FindingCode::kCertificateBad, 0,
+    findings_.add(FindingCode::kCertificateBad, seq,
                   {.expected = "a certificate by root " + root.hex(),
                    .actual = certificate.signature,
                    .detail = std::string(to_string(purpose)) + " key " + certificate.key.hex()});
@@ -70,15 +65,17 @@ void KeyPositions::begin(const ledger_format::Envelope& envelope,
                   {.expected = envelope.origin, .actual = created.origin});
   }
   judge_pin(created);
-  judge_certificate(created.host, KeyPurpose::kHost, created.root);
-  judge_certificate(created.log, KeyPurpose::kLog, created.root);
-  judge_revocation(*trust_outcome_.root, 0);  // the root's signatures are the certificates, here
+  judge_certificate(0, created.host, KeyPurpose::kHost, created.root);
+  judge_certificate(0, created.log, KeyPurpose::kLog, created.root);
+  root_ = created.root;
   host_ = created.host.key;
-  const schema::Result<VerifierKey> log =
-      VerifierKey::make(origin(), ledger_format::NoteKeyType::kEd25519, created.log.key);
-  if (log) {
-    log_ = *log;
+  first_log_ = created.log.key;
+  for (const auto& id : {trust_outcome_.root, trust_outcome_.host, trust_outcome_.log}) {
+    chain_.emplace(*id, ChainKey());
   }
+  judge_revocation(*trust_outcome_.root, 0);  // the root's signatures are the certificates, here
+  set_log(created.log.key);
+  trust_outcome_.pinned = log_pin_known_ && root_pinned_ && log_pinned_;
 }
 
 NoteVerdict KeyPositions::judge_note(const ledger_format::Note& note,
@@ -101,6 +98,7 @@ NoteVerdict KeyPositions::judge_note(const ledger_format::Note& note,
 }
 
 void KeyPositions::judge_revocation(const schema::KeyId& key, std::uint64_t position) {
+  track(key, position);
   const ledger_format::RevokedKey* revoked = trust_.revocation_of(key);
   if (revoked == nullptr) {
     return;
@@ -118,6 +116,7 @@ void KeyPositions::judge_revocation(const schema::KeyId& key, std::uint64_t posi
 }
 
 void KeyPositions::note_witnessed(std::uint64_t size) {
+  cover(size);
   for (const ledger_format::RevokedKey& revoked : trust_.keys.revoked) {
     if (size <= revoked.size) {
       std::uint64_t& covered = witnessed_[revoked.key];
@@ -127,6 +126,9 @@ void KeyPositions::note_witnessed(std::uint64_t size) {
 }
 
 void KeyPositions::finish() {
+  finish_pin();
+  trust_outcome_.pinned = log_pin_known_ && root_pinned_ && log_pinned_;
+  finish_revoked();
   for (const auto& [key, seen] : before_limit_) {
     const auto covered = witnessed_.find(key);
     if (covered != witnessed_.end() && covered->second > seen.last_position) {

@@ -53,6 +53,9 @@ Result<void> check_all(const VerifyRequest& request, sqlite::Connection& connect
   runs.finish();
   claims.finish();
   keys.finish();
+  if (keys.known()) {
+    outcome.trust = keys.outcome();
+  }
   judge_quorum(request, outcome);
   AASM_TRY(check_blobs(connection, spill, outcome));
   return check_anchors(connection, outcome);

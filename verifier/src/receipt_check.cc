@@ -166,7 +166,7 @@ void ReceiptCheck::check_position(const RecordView& view, const ReceiptRecord& r
 // Who must have signed the record, by its kind; run.opened comes before run.closed.
 std::optional<schema::PublicKey> ReceiptCheck::signer_of(const RecordView& view) {
   const bool by_host = !view.kind || ledger_format::is_signed_by_host(*view.kind);
-  return by_host ? keys_.host() : run_key_;
+  return by_host ? keys_.signer_of(view.body ? &*view.body : nullptr) : run_key_;
 }
 
 void ReceiptCheck::check_authorship(RecordView& view) {
@@ -198,6 +198,11 @@ void ReceiptCheck::note_body(const RecordView& view) {
   const auto unexpected = [&] {
     findings_.add(FindingCode::kReceiptRecordUnexpected, seq, {.actual = view.envelope->kind});
   };
+  if (view.envelope->kind.starts_with("key.") &&
+      keys_.apply(seq, view.body ? &*view.body : nullptr)) {
+    references_.know(keys_);
+    return;
+  }
   if (view.envelope->kind.starts_with("key.")) {
     ++outcome_.coverage.skipped;
     keys_.skip_key_record();
@@ -284,13 +289,14 @@ void ReceiptCheck::run() {
   if (!read_checkpoint() || !read_genesis()) {
     return;
   }
-  check_note();
   for (const ReceiptRecord& record : receipt_.records) {
     check_record(record);
   }
+  check_note();  // the log key is the one that the key records leave in force
   check_presence();
   check_request();
   keys_.finish();
+  outcome_.trust = keys_.outcome();
   outcome_.receipt = std::move(said_);
 }
 

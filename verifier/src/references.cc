@@ -1,6 +1,7 @@
 #include "references.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace aasm::verifier {
@@ -36,6 +37,35 @@ void References::begin(const KeyPositions& keys) {
   std::stable_sort(waiting_.begin(), waiting_.end(), [](const auto& left, const auto& right) {
     return left.checkpoint.size < right.checkpoint.size;
   });
+}
+
+// A key that comes in later did not sign what stands before it: such a note stays unsigned.
+void References::know(const KeyPositions& keys) {
+  if (keys.num_log_keys() == num_log_keys_) {
+    return;
+  }
+  num_log_keys_ = keys.num_log_keys();
+  const auto signed_now = [&keys](const Reference& reference) {
+    const auto parsed = ledger_format::parse_signed_checkpoint(reference.note);
+    return parsed &&
+           keys.judge_note(parsed->note, reference.checkpoint.origin) == NoteVerdict::kVerified;
+  };
+  const auto found = std::stable_partition(unsigned_.begin(), unsigned_.end(),
+                                           [&](const Reference& one) { return !signed_now(one); });
+  waiting_.insert(waiting_.end(), std::make_move_iterator(found),
+                  std::make_move_iterator(unsigned_.end()));
+  unsigned_.erase(found, unsigned_.end());
+  std::stable_sort(waiting_.begin() + static_cast<std::ptrdiff_t>(next_), waiting_.end(),
+                   [](const auto& left, const auto& right) {
+                     return left.checkpoint.size < right.checkpoint.size;
+                   });
+}
+
+void References::report_unsigned() {
+  for (const Reference& reference : unsigned_) {
+    findings_.add(FindingCode::kReferenceNotSigned, -1,
+                  {.actual = reference.note, .detail = reference.source});
+  }
 }
 
 bool References::accept_origin(const KeyPositions& keys, const Reference& reference) {
@@ -75,7 +105,7 @@ void References::add(const KeyPositions& keys, const std::string& source, const 
       waiting_.push_back(std::move(reference));
       return;
     case NoteVerdict::kNoSignature:
-      findings_.add(FindingCode::kReferenceNotSigned, -1, {.actual = note, .detail = source});
+      unsigned_.push_back(std::move(reference));
       return;
     case NoteVerdict::kBadSignature:
       findings_.add(FindingCode::kReferenceBadSignature, -1, {.actual = note, .detail = source});
@@ -105,6 +135,7 @@ void References::advance(const ledger_format::CompactRange& tree) {
 }
 
 void References::finish(std::uint64_t records) {
+  report_unsigned();
   for (; next_ < waiting_.size(); ++next_) {
     const Reference& reference = waiting_[next_];
     if (reference.checkpoint.size == 0) {
@@ -121,6 +152,7 @@ void References::finish(std::uint64_t records) {
 }
 
 void References::compare_single(const Checkpoint& checkpoint) {
+  report_unsigned();
   for (; next_ < waiting_.size(); ++next_) {
     const Reference& reference = waiting_[next_];
     if (reference.checkpoint.size == checkpoint.size) {

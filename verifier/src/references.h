@@ -21,6 +21,9 @@ class References {
   References(const VerifyRequest& request, FindingLog& findings, Coverage& coverage);
 
   void begin(const KeyPositions& keys);
+  // After a record that may have changed the log key: notes that no key so far had signed are
+  // looked at again.
+  void know(const KeyPositions& keys);
   // `tree` is over all records so far.
   void advance(const ledger_format::CompactRange& tree);
   void finish(std::uint64_t records);
@@ -35,13 +38,16 @@ class References {
   };
 
   void add(const KeyPositions& keys, const std::string& source, const std::string& note);
+  void report_unsigned();
   bool accept_origin(const KeyPositions& keys, const Reference& reference);
   void agree(const Reference& reference, const schema::TreeHash& root);
 
   const VerifyRequest& request_;
   FindingLog& findings_;
   Coverage& coverage_;
-  std::vector<Reference> waiting_;  // by size, ascending
+  std::vector<Reference> waiting_;   // by size, ascending
+  std::vector<Reference> unsigned_;  // by no key known so far
+  std::size_t num_log_keys_ = 0;
   std::size_t next_ = 0;
   bool own_head_known_ = false;
 };

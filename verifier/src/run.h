@@ -27,7 +27,7 @@ struct Run {
   std::int64_t records = 0;
   std::string last_kind;
   bool started = false;
-  bool boundary_proved = false;
+  bool may_have_run = false;  // a record that permits the start stands
   bool recovered = false;
   std::string list_kind;  // a list of several parts is under way in this kind
   RunClock clock;

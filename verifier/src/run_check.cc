@@ -51,7 +51,9 @@ void RunCheck::demand_host(RecordView& record, KeyPositions& keys) {
     findings_.add(FindingCode::kKeyUnresolved, seq, {.detail = record.envelope->kind});
     return;
   }
-  const schema::KeyId& host = *keys.outcome().host;
+  const schema::RecordBody* body = record.body ? &*record.body : nullptr;
+  const schema::PublicKey signer = *keys.signer_of(body);
+  const schema::KeyId host = ledger_format::key_id(signer);
   if (record.envelope->key != host) {
     findings_.add(
         keys.skipped_key_record() ? FindingCode::kSignerAfterSkippedKey : FindingCode::kWrongSigner,
@@ -61,7 +63,7 @@ void RunCheck::demand_host(RecordView& record, KeyPositions& keys) {
          .detail = record.envelope->kind});
     return;
   }
-  record.signer = keys.host();
+  record.signer = signer;
   keys.judge_revocation(host, static_cast<std::uint64_t>(seq));
 }
 
@@ -83,7 +85,8 @@ void RunCheck::admit_ledger_record(RecordView& record, KeyPositions& keys) {
   if (is_kind(record, RecordKind::kLedgerCreated) && record.raw.seq != 0) {
     findings_.add(FindingCode::kGenesisRepeated, record.raw.seq);
   }
-  if (record.envelope->kind.starts_with("key.")) {
+  if (record.envelope->kind.starts_with("key.") &&
+      !keys.apply(record.raw.seq, record.body ? &*record.body : nullptr)) {
     keys.skip_key_record();
   }
   last_settled_seq_ = record.raw.seq;
@@ -201,7 +204,7 @@ void RunCheck::check_place(Run& run, const RecordView& record) {
     run.started = true;
   }
   check_ending(run, record);
-  run.boundary_proved = run.boundary_proved || is_kind(record, RecordKind::kBoundaryProved);
+  run.may_have_run = run.may_have_run || (record.body && schema::permits_start(*record.body));
 }
 
 // What closing and recovery records say about the records before them.
@@ -216,14 +219,14 @@ void RunCheck::check_ending(const Run& run, const RecordView& record) {
   }
   const auto* recovered = body_as<schema::RunRecovered>(record);
   if (recovered == nullptr || (recovered->last_kind == run.last_kind &&
-                               recovered->program_may_have_run == run.boundary_proved)) {
+                               recovered->program_may_have_run == run.may_have_run)) {
     return;
   }
   const auto say = [](const std::string& last, bool may) {
     return "last " + last + ", program_may_have_run " + (may ? "true" : "false");
   };
   findings_.add(FindingCode::kRecoveryDiffers, record.raw.seq,
-                {.expected = say(run.last_kind, run.boundary_proved),
+                {.expected = say(run.last_kind, run.may_have_run),
                  .actual = say(recovered->last_kind, recovered->program_may_have_run),
                  .detail = "run " + run.id.text()});
 }

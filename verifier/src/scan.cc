@@ -120,6 +120,7 @@ Result<void> Scan::place(RecordView& record) {
   if (record.envelope) {
     check_envelope(record);
     AASM_TRY(parts_.runs.admit(record, parts_.keys, parts_.checkpoints));
+    parts_.references.know(parts_.keys);
   }
   tree_.append(record.leaf);
   AASM_TRY(parts_.checkpoints.advance(tree_, parts_.keys, record.ends_run));
@@ -137,7 +138,7 @@ void Scan::check_signatures() {
     if (index < num_records) {
       check_signature(batch_[index]);
     } else {
-      parts_.checkpoints.check_signature(index - num_records, parts_.keys);
+      parts_.checkpoints.check_signature(index - num_records);
     }
   });
 }

@@ -165,7 +165,10 @@ Result<std::int64_t> Connection::query_int(const std::string& sql) {
   if (!AASM_TRY(statement.step())) {
     return Error(ErrorCode::kNotFound, "the query returned no row");
   }
-  return statement.column_int(0);
+  const std::int64_t value = AASM_TRY(statement.column_int(0));
+  // To its end: what a pragma changes is written there, and may fail there.
+  AASM_TRY(statement.run());
+  return value;
 }
 
 Result<std::string> Connection::query_text(const std::string& sql) {
@@ -173,7 +176,9 @@ Result<std::string> Connection::query_text(const std::string& sql) {
   if (!AASM_TRY(statement.step())) {
     return Error(ErrorCode::kNotFound, "the query returned no row");
   }
-  return std::string(AASM_TRY(statement.column_text(0)));
+  std::string value(AASM_TRY(statement.column_text(0)));
+  AASM_TRY(statement.run());
+  return value;
 }
 
 Result<Transaction> Connection::begin_immediate() {

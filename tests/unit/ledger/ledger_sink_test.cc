@@ -266,46 +266,105 @@ TEST_F(LedgerSinkTest, AFileSizeLimitFailsTheSinkForGood) {
 
 constexpr int kNoMount = 77;
 
-// A file system of half a megabyte for this process alone.
+// A file system of six megabytes for this process alone.
 bool mount_small_disk(const std::string& path) {
   return unshare(CLONE_NEWNS) == 0 &&
          mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         mount("none", path.c_str(), "tmpfs", 0, "size=512k") == 0;
+         mount("none", path.c_str(), "tmpfs", 0, "size=6m") == 0;
 }
 
-TEST_F(LedgerSinkTest, AFullDiskFailsTheSinkForGoodAndHarmsNothing) {
+void fill(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const std::string page(4096, 'x');
+  while (write(fd, page.data(), page.size()) > 0) {
+  }
+  close(fd);
+}
+
+// On a small disk, in a child: `body` gets the paths of a new ledger there and returns 0 when all
+// was as it should be. Skips where nothing can be mounted.
+template <class Body>
+void on_small_disk(const Body& body) {
   const test::TempDir disk;
-  const int status = exit_status_of([&disk] {
+  const int status = exit_status_of([&] {
     if (!mount_small_disk(disk.path().string())) {
       return kNoMount;
     }
-    const std::string home = disk.file("home");
-    const LedgerPaths paths = LedgerPaths::in_home(home);
-    initialise(home, paths, {"test.example", "0"}).value();
-    const auto store = [&paths] { return Store::open(paths, load_keys(paths.keys).value()); };
-    {
-      const auto sink = LedgerSink::create(store().value(), paths).value();
-      if (!sink->open_run(test::new_run(), test::opened_body()).has_value()) {
-        return 1;
-      }
-      const int wrong = write_until_failure(*sink, ErrorCode::kResourceExhausted);
-      if (wrong != 0) {
-        return wrong;
-      }
-      // A full ledger refuses new runs as well.
-      if (store().has_value() || test::LedgerCheck::run(paths) != "") {
-        return 6;
-      }
-    }
-    return mount("none", disk.path().c_str(), "tmpfs", MS_REMOUNT, "size=4m") == 0 &&
-                   store().has_value() && test::LedgerCheck::run(paths).empty()
-               ? 0
-               : 7;
+    const LedgerPaths paths = LedgerPaths::in_home(disk.file("home"));
+    initialise(disk.file("home"), paths, {"test.example", "0"}).value();
+    return body(paths, disk.path().string());
   });
   if (status == kNoMount) {
     GTEST_SKIP() << "mounting needs privileges";
   }
   EXPECT_EQ(status, 0);
+}
+
+schema::Result<Store> open_store(const LedgerPaths& paths) {
+  return Store::open(paths, load_keys(paths.keys).value());
+}
+
+// Submits and flushes until the sink says that the disk is full; false when it failed outright.
+bool write_until_warned(LedgerSink& sink) {
+  for (int i = 0; i < 2000 && !sink.failure(); ++i) {
+    sink.submit(test::batch_body());
+    if (!sink.flush().has_value()) {
+      return false;
+    }
+  }
+  return sink.failure().has_value();
+}
+
+TEST_F(LedgerSinkTest, OnAFullDiskTheReserveTakesTheEndOfTheRunAndNewRunsAreRefused) {
+  on_small_disk([](const LedgerPaths& paths, const std::string& disk) {
+    const auto sink = LedgerSink::create(open_store(paths).value(), paths).value();
+    if (!sink->open_run(test::new_run(), test::opened_body()) || !sink->flush()) {
+      return 1;
+    }
+    fill(disk + "/filler");
+    if (!write_until_warned(*sink)) {
+      return 2;
+    }
+    pollfd entry{sink->failure_fd(), POLLIN, 0};
+    if (poll(&entry, 1, 0) != 1 || sink->failure()->code() != ErrorCode::kResourceExhausted) {
+      return 3;
+    }
+    sink->submit(test::exited_body());
+    if (!sink->close_run(test::closed_body())) {
+      return 4;
+    }
+    if (open_store(paths).has_value() || test::LedgerCheck::run(paths) != "") {
+      return 5;
+    }
+    std::filesystem::remove(disk + "/filler");
+    return open_store(paths).has_value() && test::LedgerCheck::run(paths).empty() ? 0 : 6;
+  });
+}
+
+TEST_F(LedgerSinkTest, WithoutTheReserveAFullDiskFailsTheSinkForGoodAndHarmsNothing) {
+  on_small_disk([](const LedgerPaths& paths, const std::string& disk) {
+    {
+      const auto sink = LedgerSink::create(open_store(paths).value(), paths).value();
+      if (!sink->open_run(test::new_run(), test::opened_body()) || !sink->flush()) {
+        return 1;
+      }
+      std::filesystem::remove(paths.ledger + ".reserve");
+      fill(disk + "/filler");
+      const int wrong = write_until_failure(*sink, ErrorCode::kResourceExhausted);
+      if (wrong != 0) {
+        return 10 + wrong;
+      }
+      if (open_store(paths).has_value() || test::LedgerCheck::run(paths) != "") {
+        return 2;
+      }
+    }
+    std::filesystem::remove(disk + "/filler");
+    const bool recovered = open_store(paths).has_value();
+    return recovered && test::LedgerCheck::run(paths).empty() &&
+                   test::LedgerCheck::kinds(paths).back() == "run.recovered"
+               ? 0
+               : 3;
+  });
 }
 
 }  // namespace

@@ -108,13 +108,20 @@ inline std::vector<RecordBody> sample_bodies() {
   LedgerCreated created;
   created.host.purpose = "host";
   created.log.purpose = "log";
+  KeyRotated rotated;
+  rotated.purpose = "log";
+  rotated.old_signature = "AA==";
+  KeyReplaced replaced;
+  replaced.certificate.purpose = "host";
   return {created,      opened,
           policy,       probed,
           plan,         refused,
           prepared,     proved,
           started,      decisions,
           observations, exited,
-          closed,       RunRecovered{"process.started", true}};
+          closed,       RunRecovered{"process.started", true},
+          rotated,      replaced,
+          KeyRevoked{}};
 }
 
 }  // namespace aasm::schema::testing

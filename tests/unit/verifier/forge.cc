@@ -1,6 +1,7 @@
 #include "forge.h"
 
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "aasm/crypto/hash.h"
@@ -94,10 +95,25 @@ ForgedRecord& Forge::add(int run, const schema::RecordBody& body) {
   records_.push_back({run_id(run),
                       kind,
                       schema::write_body(body),
-                      by_host ? &keys_->host : &run_key(run),
+                      by_host ? (host_ != nullptr ? host_ : &keys_->host) : &run_key(run),
                       {},
                       {}});
   return records_.back();
+}
+
+ForgedRecord& Forge::add_ledger(const schema::RecordBody& body, const crypto::SigningKey& signer) {
+  records_.push_back({schema::RunId(),
+                      std::string(schema::kind_of(body)),
+                      schema::write_body(body),
+                      &signer,
+                      {},
+                      {}});
+  return records_.back();
+}
+
+const crypto::SigningKey& Forge::log_at(std::uint64_t size) const {
+  const auto after = logs_.upper_bound(size);
+  return after == logs_.begin() ? keys_->log : *std::prev(after)->second;
 }
 
 void Forge::add_sample_run(int run) {
@@ -208,7 +224,8 @@ void Forge::write(const std::string& path) const {
     if (has_checkpoint(tree.size())) {
       checkpoint.bind_int(1, static_cast<std::int64_t>(tree.size())).value();
       const std::string note =
-          ledger_format::sign_checkpoint({origin_, tree.size(), tree.root()}, keys_->log).value();
+          ledger_format::sign_checkpoint({origin_, tree.size(), tree.root()}, log_at(tree.size()))
+              .value();
       checkpoint.bind_blob(2, schema::as_bytes(note)).value();
       checkpoint.bind_blob(3, tree.frontier()).value();
       checkpoint.run().value();
@@ -225,7 +242,7 @@ std::string Forge::note(std::uint64_t size) const {
     }
     tree.append(one.leaf);
   }
-  return ledger_format::sign_checkpoint({origin_, size, tree.root()}, keys_->log).value();
+  return ledger_format::sign_checkpoint({origin_, size, tree.root()}, log_at(size)).value();
 }
 
 }  // namespace aasm::verifier::test

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -74,6 +75,13 @@ class Forge {
   void add_recovered(int run, const std::string& last_kind, bool may_have_run);
   static schema::RunClosed refused_body(std::int64_t records);
 
+  // A record of the ledger, signed by `signer`, which outlives this object.
+  ForgedRecord& add_ledger(const schema::RecordBody& body, const crypto::SigningKey& signer);
+  // The host key that signs openings and recoveries from here on; the log key that signs
+  // checkpoints from size records().size() on. Both outlive this object.
+  void use_host(const crypto::SigningKey& key) { host_ = &key; }
+  void use_log(const crypto::SigningKey& key) { logs_[records_.size()] = &key; }
+
   // Sizes to leave without, or to give, a checkpoint besides those that the cadence demands.
   std::set<std::uint64_t> skipped_checkpoints;
   std::set<std::uint64_t> extra_checkpoints;
@@ -95,6 +103,10 @@ class Forge {
   std::vector<Built> build() const;
   bool has_checkpoint(std::uint64_t size) const;
 
+  const crypto::SigningKey& log_at(std::uint64_t size) const;
+
+  const crypto::SigningKey* host_ = nullptr;
+  std::map<std::uint64_t, const crypto::SigningKey*> logs_;
   std::string origin_;
   std::shared_ptr<Keys> keys_ = std::make_shared<Keys>();
   std::vector<ForgedRecord> records_;

@@ -250,7 +250,7 @@ TEST(ForgedReceiptTest, ASignedRecordOutsideTheFormatIsFailed) {
 TEST(ForgedReceiptTest, ASkippedKeyRecordIsInconclusive) {
   Forge forge;
   forge.records().push_back({schema::RunId(),
-                             "key.rotated",
+                             "key.delegated",
                              schema::JsonValue(schema::JsonValue::Object{}),
                              &forge.keys().host,
                              {},

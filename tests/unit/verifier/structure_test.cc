@@ -391,7 +391,7 @@ TEST(SkippedTest, ASignerBehindASkippedKeyRecordIsInconclusive) {
   Forge forge;
   const crypto::SigningKey next = crypto::SigningKey::generate().value();
   forge.records().push_back({schema::RunId(),
-                             "key.rotated",
+                             "key.delegated",
                              schema::JsonValue(schema::JsonValue::Object{}),
                              &forge.keys().host,
                              {},

@@ -130,6 +130,9 @@ bool RunFacts::before_start(const RecordMark& mark) const {
 void RunFacts::on(const RecordMark& /*mark*/, const schema::LedgerCreated& /*body*/) {
   // A record of the ledger, not of a run: nothing to learn.
 }
+void RunFacts::on(const RecordMark& /*mark*/, const schema::KeyRotated& /*body*/) {}
+void RunFacts::on(const RecordMark& /*mark*/, const schema::KeyReplaced& /*body*/) {}
+void RunFacts::on(const RecordMark& /*mark*/, const schema::KeyRevoked& /*body*/) {}
 
 void RunFacts::on(const RecordMark& mark, const schema::RunOpened& body) {
   keep_first(opened_, mark, body, "run.opened");

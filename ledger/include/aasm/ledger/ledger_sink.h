@@ -13,9 +13,13 @@ namespace aasm::ledger {
 
 class StoreThread;
 class RunLock;
+struct RunLockNote;
 
 // The evidence sink that appends to a ledger. One thread of its own owns the Store; every member
 // here only queues, and flush() and close_run() wait for it. That thread blocks all signals.
+//
+// When the disk gets full, failure() and failure_fd() say so while the reserve of the ledger still
+// takes records: the run is to end, and its last records and close_run() succeed.
 //
 // A blob is committed with the first record that names its digest; one that no record names is
 // never written. A fresh probe record also leaves a hint for ProbeCache; failing to write the hint
@@ -57,6 +61,7 @@ class LedgerSink : public schema::EvidenceSink {
   LedgerPaths paths_;
   std::string checkpoint_at_open_;
   std::unique_ptr<crypto::SigningKey> run_key_;  // outlives the thread that signs with it
+  std::unique_ptr<RunLockNote> lock_note_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<StoreThread> thread_;
   schema::RunId run_;

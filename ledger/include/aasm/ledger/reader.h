@@ -83,6 +83,10 @@ class LedgerReader {
       const schema::RunId& run,
       const std::function<schema::Result<void>(const StoredRecord&)>& visit);
 
+  // The numbers of the key.* records below `size`, in order. From the list that the writer keeps in
+  // heads/ when it is there, else by looking at every record.
+  schema::Result<std::vector<std::uint64_t>> key_records(std::uint64_t size);
+
   schema::Result<std::optional<StoredCheckpoint>> newest_checkpoint();
   // The smallest checkpoint of at least this size.
   schema::Result<std::optional<StoredCheckpoint>> checkpoint_covering(std::uint64_t size);

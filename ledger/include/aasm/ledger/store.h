@@ -39,6 +39,8 @@ struct Appended {
   std::uint64_t checkpoint_size = 0;
   // Why the head file was left behind, if it was. The records are durable all the same.
   std::optional<schema::Error> head_lag;
+  // The disk was full and the reserve was given up for this append: the run must come to its end.
+  bool reserve_used = false;
 };
 
 // A ledger opened for appending (docs/spec/ledger-format.md section 4). Owned by one thread at a
@@ -63,7 +65,8 @@ class Store {
                                      const StoreOptions& options = {});
 
   // Reads the head file, then the ledger. Costs the same for any number of records. A tail that no
-  // checkpoint covers gets one here, in a transaction of its own.
+  // checkpoint covers gets one here, and each run whose supervisor is gone its run.recovered, in
+  // one transaction. (The first opening after a boot reads the records since the last such look.)
   static schema::Result<Store> open(const LedgerPaths& paths, KeySet keys,
                                     StoreOptions options = {});
 
@@ -79,7 +82,8 @@ class Store {
   // Checked besides the format: the signer fits the kind; a run's records follow its run.opened,
   // which this store appended, and nothing follows its end, also when another process wrote that
   // (kConflict). kInvalidArgument for what breaks the format, kResourceExhausted for a payload past
-  // 65,000 bytes. After any failure nothing of the batch is in the ledger, except that a failed
+  // 65,000 bytes. When the disk is full the reserve is freed and the append tried once more. After
+  // any failure nothing of the batch is in the ledger, except that a failed
   // COMMIT may have become durable; the next append finds out.
   schema::Result<Appended> append(std::span<const PendingRecord> records,
                                   std::span<const PendingBlob> blobs = {});
@@ -97,11 +101,14 @@ class Store {
   // Signs run.opened.
   const crypto::SigningKey& host_key() const;
   // As of the last open or append.
+  std::uint64_t size() const;
   const std::string& newest_checkpoint() const;
 
  private:
   struct State;
   explicit Store(std::unique_ptr<State> state);
+  schema::Result<Appended> append_once(std::span<const PendingRecord> records,
+                                       std::span<const PendingBlob> blobs);
 
   std::unique_ptr<State> state_;
 };

@@ -215,8 +215,8 @@ struct RunClosed {
 };
 
 struct RunRecovered {
-  std::string last_kind;
-  bool program_may_have_run = false;
+  std::string last_kind;              // of the run's last record
+  bool program_may_have_run = false;  // a record that permits the start stands
 
   template <class V, class S>
   static void describe(V& v, S& self) {

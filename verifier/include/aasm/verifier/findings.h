@@ -40,6 +40,11 @@ enum class FindingCode : std::uint8_t {
   kKeyRevokedBeforeLimit,
   kKeyUnresolved,
   kSignerAfterSkippedKey,
+  kKeyChangeBad,
+  kKeyChangeStale,
+  kKeyReused,
+  kRevocationBad,
+  kRevokedKeyUnknown,
   // Single records.
   kEmptyLedger,
   kGenesisMissing,
@@ -164,7 +169,7 @@ struct FindingSpec {
   std::string_view meaning;  // one sentence
 };
 
-inline constexpr std::size_t kNumFindingCodes = 128;
+inline constexpr std::size_t kNumFindingCodes = 133;
 extern const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs;  // in the order of the enum
 
 const FindingSpec& spec_of(FindingCode code);

@@ -168,6 +168,9 @@ class RunFacts {
   };
 
   void on(const RecordMark& mark, const schema::LedgerCreated& body);
+  void on(const RecordMark& mark, const schema::KeyRotated& body);
+  void on(const RecordMark& mark, const schema::KeyReplaced& body);
+  void on(const RecordMark& mark, const schema::KeyRevoked& body);
   void on(const RecordMark& mark, const schema::RunOpened& body);
   void on(const RecordMark& mark, const schema::PolicyResolved& body);
   void on(const RecordMark& mark, const schema::CapabilityProbed& body);

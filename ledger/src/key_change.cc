@@ -1,0 +1,255 @@
+#include "aasm/ledger/key_change.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aasm/schema/base64.h"
+#include "aasm/schema/record.h"
+
+#include "key_session.h"
+#include "key_slots.h"
+
+namespace aasm::ledger {
+namespace {
+
+using crypto::SigningKey;
+using ledger_format::KeyPurpose;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+LedgerKey listed(const KeyHistory& history, std::size_t at) {
+  const KeyIntroduction& one = history.introductions()[at];
+  LedgerKey key{one.purpose, one.key, ledger_format::key_id(one.key), one.seq, {}, {}, false};
+  for (std::size_t later = at + 1; later < history.introductions().size(); ++later) {
+    if (history.introductions()[later].purpose == one.purpose) {
+      key.until = history.introductions()[later].seq;
+      break;
+    }
+  }
+  for (const KeyRevocation& revoked : history.revocations()) {
+    if (revoked.key == key.id) {
+      key.revoked_limit = std::min(revoked.limit, key.revoked_limit.value_or(revoked.limit));
+    }
+  }
+  return key;
+}
+
+// The tree size from which a retired key signs nothing any more. The old host key signs the
+// key.rotated that ends it, at its own place.
+std::uint64_t retired_limit(const KeyHistory& history, const LedgerKey& key) {
+  const auto ended_by = std::find_if(
+      history.introductions().begin(), history.introductions().end(),
+      [&key](const auto& one) { return one.purpose == key.purpose && one.seq == *key.until; });
+  const bool signs_its_end = ended_by->rotated && key.purpose == KeyPurpose::kHost;
+  return *key.until + (signs_its_end ? 1 : 0);
+}
+
+// The first thing at or after `limit` that `key` signed: a record, or a checkpoint's last record.
+Result<std::optional<std::uint64_t>> signed_after(LedgerDb& db, const LedgerKey& key,
+                                                  std::uint64_t limit, std::uint64_t end) {
+  std::optional<std::uint64_t> found;
+  if (key.purpose == KeyPurpose::kLog) {
+    for (std::uint64_t size = std::max(limit, key.since) + 1; size <= end && !found; ++size) {
+      if (AASM_TRY(db.checkpoint_of_size(size))) {
+        found = size - 1;
+      }
+    }
+    return found;
+  }
+  const std::string named = "\"key\":\"" + key.id.hex() + "\"";
+  const auto look = [&](const RecordRow& row) -> Result<void> {
+    if (!found && row.seq < end && row.payload.find(named) != std::string_view::npos) {
+      found = row.seq;
+    }
+    return {};
+  };
+  AASM_TRY(db.visit_records(limit, look));
+  return found;
+}
+
+Result<PendingRecord> rotation_record(const std::string& origin, KeyPurpose purpose,
+                                      const SigningKey& old_key, const SigningKey& new_key,
+                                      const SigningKey& host) {
+  schema::KeyRotated body;
+  body.purpose = std::string(to_string(purpose));
+  body.old_key = old_key.public_key();
+  body.new_key = new_key.public_key();
+  body.new_signature = schema::to_base64(
+      AASM_TRY(ledger_format::sign_rotation(new_key, origin, old_key.public_key())));
+  if (purpose == KeyPurpose::kLog) {
+    const std::string message =
+        ledger_format::rotation_message(origin, old_key.public_key(), new_key.public_key());
+    body.old_signature = schema::to_base64(AASM_TRY(old_key.sign(schema::as_bytes(message))));
+  }
+  return make_pending(schema::RunId(), schema::RecordBody(body), host);
+}
+
+Result<PendingRecord> replacement_record(const RootKey& root, KeyPurpose purpose,
+                                         const schema::PublicKey& old_key,
+                                         const SigningKey& new_key, const SigningKey& host) {
+  schema::KeyReplaced body;
+  body.certificate = {std::string(to_string(purpose)), new_key.public_key(),
+                      schema::to_base64(AASM_TRY(ledger_format::sign_certificate(
+                          root.key, root.origin, purpose, new_key.public_key())))};
+  body.old_key = old_key;
+  return make_pending(schema::RunId(), schema::RecordBody(body), host);
+}
+
+// Record 0 names the root; another one's word would make the ledger fail.
+Result<void> check_root(KeySession& session, const RootKey& root) {
+  bool same = false;
+  const auto look = [&](const RecordRow& row) -> Result<void> {
+    same = row.payload.find("\"root\":\"" + root.key.public_key().hex() + "\"") !=
+           std::string_view::npos;
+    return {};
+  };
+  AASM_TRY(session.db().visit_record(0, look));
+  if (!same || root.origin != session.history().origin()) {
+    return Error(ErrorCode::kInvalidArgument, "root.key is of origin " + root.origin +
+                                                  " and not the root of this ledger, " +
+                                                  session.history().origin());
+  }
+  return {};
+}
+
+KeyChanged report(const KeyHistory& history, std::string checkpoint) {
+  KeyChanged changed{history.origin(), {}, std::move(checkpoint)};
+  for (std::size_t at = 0; at < history.introductions().size(); ++at) {
+    changed.keys.push_back(listed(history, at));
+    changed.keys.back().held = true;
+  }
+  return changed;
+}
+
+KeyChanged newest(const LedgerPaths& paths, const std::string& checkpoint, std::size_t count) {
+  Result<std::vector<LedgerKey>> keys = list_keys(paths);
+  KeyChanged changed{{}, {}, checkpoint};
+  if (keys && keys->size() >= count) {
+    changed.keys.assign(keys->end() - static_cast<std::ptrdiff_t>(count), keys->end());
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<std::vector<LedgerKey>> list_keys(const LedgerPaths& paths) {
+  LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
+  const KeyHistory history = AASM_TRY(KeyHistory::scan(db));
+  std::vector<LedgerKey> keys = report(history, {}).keys;
+  for (LedgerKey& key : keys) {
+    key.held =
+        !key.until &&
+        load_key_in_force(paths.keys, history.origin(), history.in_force(key.purpose)).has_value();
+  }
+  return keys;
+}
+
+Result<KeyChanged> rotate_key(const LedgerPaths& paths, KeyPurpose purpose) {
+  std::string origin;
+  std::string note;
+  {
+    KeySession session = AASM_TRY(KeySession::begin(paths));
+    origin = session.history().origin();
+    SigningKey host = AASM_TRY(session.load(KeyPurpose::kHost));
+    SigningKey log = AASM_TRY(session.load(KeyPurpose::kLog));
+    SigningKey fresh = AASM_TRY(SigningKey::generate());
+    AASM_TRY(session.stage(purpose, fresh));
+    std::vector<PendingRecord> records;
+    const bool is_host = purpose == KeyPurpose::kHost;
+    const KeySet next{origin, is_host ? std::move(fresh) : std::move(host),
+                      is_host ? std::move(log) : std::move(fresh)};
+    // The record is signed by the host key that was in force, whichever of the two goes.
+    records.push_back(AASM_TRY(is_host
+                                   ? rotation_record(origin, purpose, host, next.host, host)
+                                   : rotation_record(origin, purpose, log, next.log, next.host)));
+    note = AASM_TRY(session.commit(next, records));
+  }
+  KeyChanged changed = newest(paths, note, 1);
+  changed.origin = origin;
+  return changed;
+}
+
+Result<KeyChanged> replace_keys(const LedgerPaths& paths, const RootKey& root,
+                                const std::vector<KeyPurpose>& purposes) {
+  const auto asked = [&purposes](KeyPurpose purpose) {
+    return std::find(purposes.begin(), purposes.end(), purpose) != purposes.end();
+  };
+  if (purposes.empty()) {
+    return Error(ErrorCode::kInvalidArgument, "no key to replace");
+  }
+  std::string note;
+  {
+    KeySession session = AASM_TRY(KeySession::begin(paths));
+    AASM_TRY(check_root(session, root));
+    const auto take = [&](KeyPurpose purpose) {
+      return asked(purpose) ? SigningKey::generate() : session.load(purpose);
+    };
+    SigningKey host = AASM_TRY(take(KeyPurpose::kHost));
+    SigningKey log = AASM_TRY(take(KeyPurpose::kLog));
+    const KeySet next{root.origin, std::move(host), std::move(log)};
+    std::vector<PendingRecord> records;
+    for (const KeyPurpose purpose : {KeyPurpose::kHost, KeyPurpose::kLog}) {
+      if (!asked(purpose)) {
+        continue;
+      }
+      const SigningKey& fresh = purpose == KeyPurpose::kHost ? next.host : next.log;
+      AASM_TRY(session.stage(purpose, fresh));
+      records.push_back(AASM_TRY(replacement_record(
+          root, purpose, session.history().in_force(purpose).key, fresh, next.host)));
+    }
+    note = AASM_TRY(session.commit(next, records));
+  }
+  KeyChanged changed = newest(paths, note, purposes.size());
+  changed.origin = root.origin;
+  return changed;
+}
+
+Result<KeyRevokedReport> revoke_key(const LedgerPaths& paths, const RootKey& root,
+                                    const schema::KeyId& key, std::optional<std::uint64_t> limit,
+                                    bool close_ledger) {
+  KeySession session = AASM_TRY(KeySession::begin(paths));
+  AASM_TRY(check_root(session, root));
+  const KeyHistory& history = session.history();
+  const std::vector<LedgerKey> keys = report(history, {}).keys;
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&key](const auto& one) { return one.id == key; });
+  if (found == keys.end()) {
+    return Error(ErrorCode::kNotFound,
+                 "the ledger never had a key " + key.hex() + "; see 'aasm key list'");
+  }
+  const std::string purpose(to_string(found->purpose));
+  if (!found->until) {
+    return Error(ErrorCode::kConflict, "this " + purpose +
+                                           " key is in force; first put another "
+                                           "in its place: aasm key replace " +
+                                           purpose);
+  }
+  const std::uint64_t retired = retired_limit(history, *found);
+  if (limit.value_or(retired) > retired) {
+    return Error(ErrorCode::kInvalidArgument, "the key was retired at " + std::to_string(retired) +
+                                                  "; the limit is at most that");
+  }
+  const auto after = AASM_TRY(signed_after(session.db(), *found, limit.value_or(retired), retired));
+  if (after && !close_ledger) {
+    return Error(
+        ErrorCode::kConflict,
+        "the key signed record " + std::to_string(*after) +
+            " or the checkpoint over it: "
+            "with this limit the ledger fails verification from now on; add --close-ledger "
+            "to record that, and go on in a new home (aasm init)");
+  }
+  const KeySet keys_in_force{history.origin(), AASM_TRY(session.load(KeyPurpose::kHost)),
+                             AASM_TRY(session.load(KeyPurpose::kLog))};
+  KeyRevokedReport done{history.origin(), key, limit.value_or(retired), session.records()};
+  schema::KeyRevoked body{key, done.limit, {}};
+  body.signature = schema::to_base64(
+      AASM_TRY(ledger_format::sign_revocation(root.key, root.origin, key, done.limit)));
+  std::vector<PendingRecord> records;
+  records.push_back(
+      AASM_TRY(make_pending(schema::RunId(), schema::RecordBody(body), keys_in_force.host)));
+  AASM_TRY(session.commit(keys_in_force, records));
+  return done;
+}
+
+}  // namespace aasm::ledger
