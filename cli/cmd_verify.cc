@@ -20,7 +20,6 @@
 namespace aasm::cli {
 namespace {
 
-using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
 

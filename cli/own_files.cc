@@ -50,8 +50,10 @@ std::string OwnFiles::changed_since(const OwnFiles& before) const {
     const auto now = state_.find(path);
     const std::string is = now == state_.end() ? "missing" : now->second;
     if (is != was) {
-      return "attributes of aasm's own files changed during the run: " +
-             schema::escape_for_display(path) + ": " + was + "; then " + is;
+      std::string text = "attributes of aasm's own files changed during the run: ";
+      text += schema::escape_for_display(path) + ": ";
+      text += was + "; then ";
+      return text += is;
     }
   }
   return {};

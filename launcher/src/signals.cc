@@ -46,7 +46,9 @@ SignalRelay::~SignalRelay() {
 std::uint64_t SignalRelay::caller_mask() const {
   std::uint64_t mask = 0;
   for (int signal = 1; signal <= 64; ++signal) {
-    mask |= std::uint64_t{sigismember(&old_, signal) == 1} << (signal - 1);
+    if (sigismember(&old_, signal) == 1) {
+      mask |= std::uint64_t{1} << (signal - 1);
+    }
   }
   return mask;
 }

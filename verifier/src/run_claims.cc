@@ -23,7 +23,7 @@ using schema::Result;
 constexpr std::size_t kMaxReportBytes = std::size_t{96} << 10U;
 constexpr std::size_t kMaxKeptReportBytes = std::size_t{4} << 20U;
 
-const char* kUnfinishedState = "unfinished";
+constexpr std::string_view kUnfinishedState = "unfinished";
 
 std::string run_of_report(const JsonValue& report) {
   const JsonValue* run = report.find("run");
