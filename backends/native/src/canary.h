@@ -41,7 +41,7 @@ struct CanaryPlan {
   Script script;
   std::vector<ScriptedCanary> canaries;
   std::vector<schema::NoCanary> none;
-  std::optional<std::uint32_t> forbidden_entry;  // whose inside half the channel answers
+  std::vector<std::uint32_t> forbidden_entries;  // whose inside halves the channel answers
 };
 
 // What the plan of canaries depends on. Borrowed for the call.
@@ -51,6 +51,8 @@ struct CanaryContext {
   const FilterSpec& filter;
   CapabilitySets capabilities;  // of the supervisor, which the helper starts with
   bool cut_capabilities = false;
+  // Somebody else's filter is on already: it may refuse any of the harmless calls first.
+  bool outer_filter = false;
   int supervisor_pid = 0;
   int canary_descriptor = -1;          // open in the helper, not among those passed on
   std::vector<std::string> executing;  // files of ours that run: opening them says ETXTBSY

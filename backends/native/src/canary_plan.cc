@@ -167,6 +167,7 @@ class CanaryPlanner {
     return classify(call, context_.filter).event;
   }
 
+  // One is enough, unless somebody else's filter may refuse it before ours sees it.
   void add_filter_canary() {
     for (const HarmlessCall& harmless : kHarmlessCalls) {
       const std::optional<std::int32_t> number = syscall_number(harmless.name);
@@ -179,9 +180,15 @@ class CanaryPlanner {
           add({"syscall." + std::string(harmless.name), Domain::kSyscall,
                by_policy ? Purpose::kPolicy : Purpose::kSelfProtection, "seccomp",
                std::string(harmless.action)},
-              harmless_call(harmless.name, *number), {EPERM}, MissingControl::kFails);
+              harmless_call(harmless.name, *number), {EPERM},
+              context_.outer_filter ? MissingControl::kNoCanary : MissingControl::kFails);
       scripted.must_be_reported = true;
-      plan_.forbidden_entry = scripted.entry;
+      plan_.forbidden_entries.push_back(scripted.entry);
+      if (!context_.outer_filter) {
+        return;
+      }
+    }
+    if (!plan_.forbidden_entries.empty()) {
       return;
     }
     plan_.none.push_back({Domain::kSyscall,

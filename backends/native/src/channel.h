@@ -19,7 +19,7 @@
 
 namespace aasm::backend_native {
 
-// How the forbidden call of the canary script was answered.
+// How a forbidden call of the canary script was answered.
 struct CanaryReport {
   std::int32_t number = 0;
   std::int64_t os_errno = 0;

@@ -13,6 +13,7 @@
 #include "aasm/process/descendants.h"
 #include "aasm/process/pidfd.h"
 
+#include "remedy.h"
 #include "warden_channel.h"
 
 namespace aasm::backend_native {
@@ -159,8 +160,14 @@ Result<std::optional<Fd>> HelperClient::wait_filter_installed(Timeout timeout) {
   if (number < 0) {
     return std::optional<Fd>();
   }
-  return std::optional<Fd>(
-      AASM_TRY_CONTEXT(process::pidfd_getfd(child_pidfd_.borrow(), number), "taking the listener"));
+  Result<Fd> listener = process::pidfd_getfd(child_pidfd_.borrow(), number);
+  if (!listener) {
+    const int os_errno = listener.error().os_errno();
+    return Error(listener.error().code(),
+                 "taking the listener: " + listener.error().message() + listener_remedy(os_errno),
+                 os_errno);
+  }
+  return std::optional<Fd>(std::move(*listener));
 }
 
 HelperResults HelperClient::results() const {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -96,7 +97,7 @@ Result<void> plan_launch_canaries(LaunchMaterial& material) {
   material.canary_descriptor = AASM_TRY(process::open_file("/dev/null", O_RDONLY));
   material.canaries =
       plan_canaries({request.spec.requirements, request.protect, material.filter,
-                     material.capabilities, material.cut.has_value(), ::getpid(),
+                     material.capabilities, material.cut.has_value(), under_a_filter(), ::getpid(),
                      material.canary_descriptor.get(), executing_paths(request.helper_path)});
   return {};
 }
@@ -174,10 +175,27 @@ CanaryScript channel_script(const CanaryPlan& plan) {
   for (const wire::ScriptEntry& entry : entries) {
     script.calls.push_back(static_cast<std::int32_t>(entry.number));
   }
-  if (plan.forbidden_entry) {
-    script.forbidden = static_cast<std::int32_t>(entries.at(*plan.forbidden_entry).number);
+  for (const std::uint32_t entry : plan.forbidden_entries) {
+    script.forbidden.push_back(static_cast<std::int32_t>(entries.at(entry).number));
   }
   return script;
+}
+
+std::set<std::uint32_t> reported_entries(const CanaryPlan& plan,
+                                         const std::vector<CanaryReport>& reports) {
+  std::set<std::uint32_t> entries;
+  for (const std::uint32_t entry : plan.forbidden_entries) {
+    const auto number = static_cast<std::int32_t>(plan.script.entries().at(entry).number);
+    if (std::any_of(reports.begin(), reports.end(),
+                    [number](const CanaryReport& report) { return report.number == number; })) {
+      entries.insert(entry);
+    }
+  }
+  return entries;
+}
+
+bool under_a_filter() {
+  return ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
 std::uint32_t restrict_flags(std::int64_t abi) {

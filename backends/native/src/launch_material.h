@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "aasm/schema/record_boundary.h"
 
 #include "canary.h"
+#include "channel.h"
 #include "filter_spec.h"
 #include "helper_client.h"
 #include "own_capabilities.h"
@@ -53,6 +55,13 @@ inline constexpr std::uint32_t kWaitKillableRecv = 1U << 5;
 
 // The script as the decision channel must know it.
 CanaryScript channel_script(const CanaryPlan& plan);
+
+// The entries of the script whose calls the channel saw.
+std::set<std::uint32_t> reported_entries(const CanaryPlan& plan,
+                                         const std::vector<CanaryReport>& reports);
+
+// Whether this process is under a seccomp filter, which can only be somebody else's.
+bool under_a_filter();
 
 // Flags of landlock_restrict_self(2) for a launcher that executes: denials of the program are
 // audited where the host audits at all. Measured: without it none is, after an exec.

@@ -39,13 +39,15 @@ GateAnswer gate_rendezvous(Phase phase, const seccomp_notif& call) {
   return GateAnswer::kViolation;
 }
 
+bool holds(const std::vector<std::int32_t>& numbers, std::int32_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
 GateAnswer gate_canary(const CanaryScript& script, std::int32_t number) {
-  if (script.forbidden == number) {
+  if (holds(script.forbidden, number)) {
     return GateAnswer::kCanary;
   }
-  const bool scripted =
-      std::find(script.calls.begin(), script.calls.end(), number) != script.calls.end();
-  return scripted || helper_call(number, script.descendants) ? GateAnswer::kLetRun
+  return holds(script.calls, number) || helper_call(number, script.descendants) ? GateAnswer::kLetRun
                                                              : GateAnswer::kViolation;
 }
 

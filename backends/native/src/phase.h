@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace aasm::backend_native {
@@ -14,11 +13,11 @@ namespace aasm::backend_native {
 enum class Phase : std::uint8_t { kCanary, kHandover, kWorkload };
 
 // The calls that the inside half of the helper's script makes (aasm/wire/script.h). They run
-// whatever the policy says about their numbers, except `forbidden`, which is answered as in the
-// workload and reported.
+// whatever the policy says about their numbers, except those `forbidden`, which are answered as in
+// the workload and reported.
 struct CanaryScript {
   std::vector<std::int32_t> calls;
-  std::optional<std::int32_t> forbidden;
+  std::vector<std::int32_t> forbidden;
   // A probe makes the inside half in a descendant: other processes than the child may call then,
   // and clone, wait4 belong to the helper's own calls.
   bool descendants = false;

@@ -13,6 +13,7 @@
 
 #include "bpf.h"
 #include "controls.h"
+#include "remedy.h"
 #include "running.h"
 
 namespace aasm::backend_native {
@@ -79,11 +80,7 @@ void NativePrepared::await_canaries() {
     fail_from(reports.error());
     return;
   }
-  std::set<std::uint32_t> reported;
-  if (!reports->empty()) {
-    reported.insert(*material_.canaries.forbidden_entry);
-  }
-  judge(reported);
+  judge(reported_entries(material_.canaries, *reports));
 }
 
 // A helper that says its filter is on and has no listener: it runs its canaries and ends at the
@@ -111,7 +108,7 @@ void NativePrepared::fail_from(const Error& error) {
     const wire::StepReport& step = results.steps.at(static_cast<std::size_t>(*results.failed_step));
     failure.step = wire::step_name(*results.failed_step);
     failure.os_errno = step.os_errno;
-    failure.detail = "step " + failure.step + ": " + ::strerror(step.os_errno);
+    failure.detail = step_failure_text(*results.failed_step, step.os_errno);
   } else if (channel_ && channel_->failure()) {
     failure = *channel_->failure();
     failure.ending = schema::RunEnding::kPrepareFailed;

@@ -23,6 +23,7 @@
 #include "channel.h"
 #include "helper_client.h"
 #include "launch_material.h"
+#include "remedy.h"
 #include "ruleset.h"
 
 namespace aasm::backend_native {
@@ -125,6 +126,7 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
                                        filter,
                                        capabilities,
                                        cut.has_value(),
+                                       under_a_filter(),
                                        ::getpid(),
                                        descriptor.get(),
                                        {}});
@@ -162,8 +164,7 @@ std::string missing_step(const HelperClient& helper, const Error& error) {
     return error.message();
   }
   const wire::StepReport& step = results.steps.at(static_cast<std::size_t>(*results.failed_step));
-  return std::string("step ") + wire::step_name(*results.failed_step) + ": " +
-         ::strerror(step.os_errno);
+  return step_failure_text(*results.failed_step, step.os_errno);
 }
 
 Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
@@ -189,9 +190,7 @@ Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
     outcome.missing = missing_step(helper, reports.error());
     return outcome;
   }
-  if (!reports->empty()) {
-    outcome.reported.insert(*material.canaries.forbidden_entry);
-  }
+  outcome.reported = reported_entries(material.canaries, *reports);
   outcome.results = helper.results().script;
   // Ends the waiting probe while somebody still answers it.
   static_cast<void>(helper.kill_tree(kPatience).has_value());
@@ -219,6 +218,31 @@ std::vector<ProbeAttempt> attempts_on(Domain domain, const std::vector<schema::C
   return attempts;
 }
 
+// The limits that a filter around aasm sets to the decision channel.
+void add_outer_filter_limit(CapabilityProbed& probed) {
+  for (schema::DomainCapability& capability : probed.domains) {
+    if (capability.domain == Domain::kSyscall &&
+        capability.support != schema::Support::kUnsupported) {
+      capability.support = schema::Support::kPartial;
+      capability.limitations.emplace_back(
+          "a seccomp filter that was there before aasm refuses some calls first: those refusals "
+          "are not reported and not recorded");
+    }
+  }
+}
+
+// Self-protection has no posture: a host on which it cannot be had is none for this backend, and a
+// plan made on it would only fail at the start.
+std::string missing_signal_scope(const ProbeAttempt& signal_scope, std::int64_t abi) {
+  if (signal_scope.inside.outcome != schema::AttemptOutcome::kSucceeded) {
+    return "";
+  }
+  return "the signal scope (Landlock ABI 6, Linux 6.12) is missing, Landlock here has ABI " +
+         std::to_string(abi) + ": " + signal_scope.action +
+         " succeeded inside the boundary, so the program could end its own supervisor; a newer "
+         "kernel is needed, and no posture in the policy does without it";
+}
+
 // What was tried and cannot happen here even without a boundary narrows the claim: it becomes a
 // limitation of its domain.
 void add_untried(std::span<const schema::NoCanary> untried, CapabilityProbed& probed) {
@@ -232,13 +256,17 @@ void add_untried(std::span<const schema::NoCanary> untried, CapabilityProbed& pr
   }
 }
 
-void derive_domains(const schema::BoundaryProved& proved, std::size_t num_unplanned,
-                    CapabilityProbed& probed) {
+ProbeAttempt signal_attempt(const schema::BoundaryProved& proved) {
   ProbeAttempt signal_scope;
   signal_scope.action = "kill(supervisor, 0)";
   if (const auto* canary = find_canary(proved.canaries, "self_protection.signal_supervisor")) {
     signal_scope = attempt_of(*canary);
   }
+  return signal_scope;
+}
+
+void derive_domains(const schema::BoundaryProved& proved, const ProbeAttempt& signal_scope,
+                    std::size_t num_unplanned, CapabilityProbed& probed) {
   const std::vector<Domain> supported = supported_domains();
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
     const bool built =
@@ -270,10 +298,15 @@ Result<CapabilityProbed> probe_host(const planner::ProbeRequest& request,
     probed.unavailable_reason = outcome.missing;
     return probed;
   }
-  probed.available = true;
   const CanaryVerdict verdict =
       judge_canaries(material.canaries, outcome.results, outcome.reported);
-  derive_domains(verdict.proved, material.canaries.none.size(), probed);
+  const ProbeAttempt signal_scope = signal_attempt(verdict.proved);
+  derive_domains(verdict.proved, signal_scope, material.canaries.none.size(), probed);
+  if (under_a_filter()) {
+    add_outer_filter_limit(probed);
+  }
+  probed.unavailable_reason = missing_signal_scope(signal_scope, *abi);
+  probed.available = probed.unavailable_reason.empty();
   return probed;
 }
 

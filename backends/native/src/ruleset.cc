@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "landlock_uapi.h"
+#include "remedy.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -217,10 +218,7 @@ Result<std::int64_t> landlock_abi() {
   const long version = landlock::abi_version();
   if (version < 1) {
     const int os_errno = errno;
-    return Error(ErrorCode::kUnsupported,
-                 os_errno == EOPNOTSUPP ? "Landlock is not enabled on this kernel (lsm= at boot)"
-                                        : "this kernel has no Landlock",
-                 os_errno);
+    return Error(ErrorCode::kUnsupported, landlock_remedy(os_errno), os_errno);
   }
   return static_cast<std::int64_t>(version);
 }

@@ -25,7 +25,7 @@ FilterSpec narrow() {
 FilteredOptions script(std::function<void()> canaries) {
   FilteredOptions options;
   options.script.calls = {SYS_openat};
-  options.script.forbidden = SYS_unshare;
+  options.script.forbidden = {SYS_unshare};
   options.canaries = std::move(canaries);
   return options;
 }

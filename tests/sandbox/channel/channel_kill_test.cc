@@ -70,7 +70,7 @@ TEST(ChannelKillTest, SelfProtectionAndFallbackAnswersDoNotKill) {
 
 TEST(ChannelKillTest, ForbiddenCanaryIsRefusedRatherThanKilled) {
   FilteredOptions options;
-  options.script.forbidden = SYS_unshare;
+  options.script.forbidden = {SYS_unshare};
   const SharedWords result(1);
   options.canaries = [&] { result[0] = raw_syscall(SYS_unshare, 0); };
   FilteredProcess process(

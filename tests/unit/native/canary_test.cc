@@ -20,6 +20,7 @@ using schema::ChannelReport;
 using schema::Domain;
 using schema::Purpose;
 using schema::RunEnding;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kSysAdmin = 1U << 21;
@@ -167,6 +168,7 @@ class PlanCanariesTest : public ::testing::Test {
                           filter_,
                           capabilities_,
                           capability_cut(capabilities_).has_value(),
+                          outer_filter_,
                           ::getpid(),
                           9,
                           {}});
@@ -185,6 +187,7 @@ class PlanCanariesTest : public ::testing::Test {
   planner::ProtectedPaths protect_{"/h", "/h/canary", {}, {}};
   FilterSpec filter_;
   CapabilitySets capabilities_;
+  bool outer_filter_ = false;
 };
 
 TEST_F(PlanCanariesTest, EachStepOfTheHelperHasACanary) {
@@ -224,7 +227,19 @@ TEST_F(PlanCanariesTest, AStatedListMakesTheForbiddenCallItsCanary) {
   const CanaryPlan made = plan();
   ASSERT_NE(find(made, "syscall.unshare"), nullptr);
   EXPECT_EQ(find(made, "syscall.unshare")->canary.purpose, Purpose::kPolicy);
-  EXPECT_EQ(made.forbidden_entry, find(made, "syscall.unshare")->entry);
+  EXPECT_THAT(made.forbidden_entries, ElementsAre(find(made, "syscall.unshare")->entry));
+}
+
+TEST_F(PlanCanariesTest, UnderSomebodyElsesFilterEachHarmlessCallIsTried) {
+  outer_filter_ = true;
+  const CanaryPlan made = plan();
+  ASSERT_EQ(made.forbidden_entries.size(), 4U);
+  for (const char* id :
+       {"syscall.unshare", "syscall.kcmp", "syscall.process_vm_readv", "syscall.seccomp"}) {
+    ASSERT_NE(find(made, id), nullptr) << id;
+    EXPECT_EQ(find(made, id)->missing_control, MissingControl::kNoCanary) << id;
+    EXPECT_TRUE(find(made, id)->must_be_reported) << id;
+  }
 }
 
 TEST_F(PlanCanariesTest, WithoutCapabilitiesThereIsNoCutToWatch) {
