@@ -8,6 +8,7 @@
 #include "aasm/ledger/init.h"
 #include "aasm/ledger_format/trust.h"
 #include "aasm/planner/starter.h"
+#include "aasm/sqlite/connection.h"
 
 #include "commands.h"
 #include "exit_status.h"
@@ -25,7 +26,7 @@ using schema::Result;
 
 Result<void> make_private_directory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return process::system_error("cannot make " + path, errno);
+    return process::system_error("cannot make " + path + " (AASM_HOME names another place)", errno);
   }
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
@@ -60,10 +61,17 @@ Result<void> write_trust(const Home& home, const ledger::InitReport& made) {
 
 Result<std::string> initialise(const InitCommand& command) {
   const Home home = AASM_TRY(Home::locate());
-  AASM_TRY(make_private_directory(home.root()));
-  AASM_TRY(make_private_directory(home.canary()));
   const std::string ledger =
       command.common.ledger.empty() ? home.ledger() : absolute_path(command.common.ledger);
+  // Before anything is made: keys without a ledger would be half a home.
+  if (ledger.size() > sqlite::kMaxPathBytes) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "the path of the ledger would have " + std::to_string(ledger.size()) +
+                     " bytes and SQLite opens at most " + std::to_string(sqlite::kMaxPathBytes) +
+                     "; set AASM_HOME to a shorter one");
+  }
+  AASM_TRY(make_private_directory(home.root()));
+  AASM_TRY(make_private_directory(home.canary()));
   const ledger::InitReport made = AASM_TRY(ledger::initialise(
       home.root(), ledger::LedgerPaths::with_ledger(home.root(), ledger), {command.org, kVersion}));
   AASM_TRY(write_trust(home, made));

@@ -144,20 +144,25 @@ void write_receipt(const Outputs& outputs, const RunLedger& ledger, const launch
 }
 
 void write_status(const RunCommand& command, const launcher::SessionEnd& end,
-                  const schema::RunId& run) {
+                  const std::optional<schema::RunId>& run) {
   if (command.status_fd) {
     const std::string line = launcher::status_line(end, run);
     [[maybe_unused]] const ssize_t wrote = write(*command.status_fd, line.data(), line.size());
   }
 }
 
-int refuse(const Error& error, int status) {
+// An ending before there is a run to record it in.
+int refuse(const RunCommand& command, const Error& error, int status) {
   print_err(error_line(error));
+  launcher::SessionEnd end;
+  end.ending = status == kExitEvidenceFailure ? schema::RunEnding::kEvidenceFailure
+                                              : schema::RunEnding::kRefused;
+  write_status(command, end, std::nullopt);
   return status;
 }
 
-int refuse_ledger(const Error& error) {
-  return refuse(error,
+int refuse_ledger(const RunCommand& command, const Error& error) {
+  return refuse(command, error,
                 error.code() == schema::ErrorCode::kNotFound ? kExitRefused : kExitEvidenceFailure);
 }
 
@@ -210,13 +215,12 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
              const EarlierProbes& earlier, RunLedger& ledger) {
   Result<Outputs> outputs = open_outputs(command);
   if (!outputs) {
-    return refuse(outputs.error(), kExitRefused);
+    return refuse(command, outputs.error(), kExitRefused);
   }
   const Result<schema::RunId> run = new_run_id();
   const Result<schema::RunOpened> opened = opened_body(launch, command);
   if (!run || !opened) {
-    print_err(error_line(run ? opened.error() : run.error()));
-    return kExitRefused;
+    return refuse(command, run ? opened.error() : run.error(), kExitRefused);
   }
   LiveFacts live(launch.conditions.boot_id);
   launcher::SessionRequest request = session_request(command, launch, std::move(outcome));
@@ -255,14 +259,25 @@ int record_run(const RunCommand& command, const Home& home, process::DigestCache
   }
   Result<RunLedger>& ledger = opening.wait();
   if (!ledger) {
-    return refuse_ledger(ledger.error());
+    return refuse_ledger(command, ledger.error());
   }
   if (!launch) {
-    return refuse(launch.error(), kExitRefused);
+    return refuse(command, launch.error(), kExitRefused);
   }
   // A cache that cannot be kept costs time, never evidence.
   [[maybe_unused]] const Result<void> saved = digests.save();
   return live_run(command, *launch, std::move(*outcome), earlier, *ledger);
+}
+
+Result<void> check_status_fd(const RunCommand& command) {
+  if (command.status_fd && *command.status_fd <= STDERR_FILENO) {
+    return Error(schema::ErrorCode::kInvalidArgument,
+                 "--status-fd takes 3 or more: 0, 1 and 2 are the program's");
+  }
+  if (command.status_fd && fcntl(*command.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return Error(schema::ErrorCode::kInvalidArgument, "--status-fd is not open", errno);
+  }
+  return {};
 }
 
 Result<void> dry_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
@@ -283,23 +298,19 @@ Result<void> dry_run(const RunCommand& command, const Home& home, process::Diges
 int run_exec(const RunCommand& given) {
   crypto::prepare();
   const RunCommand command = with_absolute_paths(given);
+  // Without a usable descriptor there is nowhere to write the status line.
+  if (const Result<void> usable = check_status_fd(command); !usable) {
+    print_err(error_line(usable.error()));
+    return kExitRefused;
+  }
   Result<Home> home = Home::locate();
   if (!home) {
-    return refuse(home.error(), kExitRefused);
-  }
-  if (command.status_fd && *command.status_fd <= STDERR_FILENO) {
-    return refuse(Error(schema::ErrorCode::kInvalidArgument,
-                        "--status-fd takes 3 or more: 0, 1 and 2 are the program's"),
-                  kExitRefused);
-  }
-  if (command.status_fd && fcntl(*command.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
-    return refuse(Error(schema::ErrorCode::kInvalidArgument, "--status-fd is not open", errno),
-                  kExitRefused);
+    return refuse(command, home.error(), kExitRefused);
   }
   process::DigestCache digests = process::DigestCache::load(home->file("digests"));
   if (command.dry_run) {
     const Result<void> done = dry_run(command, *home, digests);
-    return done ? kExitOk : refuse(done.error(), kExitRefused);
+    return done ? kExitOk : refuse(command, done.error(), kExitRefused);
   }
   return record_run(command, *home, digests);
 }

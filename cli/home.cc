@@ -54,7 +54,8 @@ Result<std::string> own_executable() {
   std::error_code code;
   const fs::path self = fs::read_symlink("/proc/self/exe", code);
   if (code) {
-    return Error(ErrorCode::kUnavailable, "cannot read /proc/self/exe", code.value());
+    return Error(ErrorCode::kUnavailable, "cannot read /proc/self/exe (is /proc mounted here?)",
+                 code.value());
   }
   return self.string();
 }

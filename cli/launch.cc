@@ -15,6 +15,7 @@
 #include "aasm/planner/refusal.h"
 #include "aasm/process/exec_target.h"
 #include "aasm/process/host_conditions.h"
+#include "aasm/schema/utf8.h"
 #include "aasm/schema/uuid.h"
 
 #include "backends.h"
@@ -123,6 +124,27 @@ std::optional<std::string> non_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
+// What is recorded as text has to be text, of a length that leaves room in a record.
+Result<void> check_texts(const RunCommand& command) {
+  constexpr std::size_t kMaxBytes = 1024;
+  const std::array<std::pair<const char*, const std::string&>, 5> texts = {
+      {{"--agent-id", command.agent_id},
+       {"--team-id", command.team_id},
+       {"--root-agent", command.root_agent},
+       {"--governance-level", command.governance_level},
+       {"--isolation-backend", command.backend}}};
+  for (const auto& [option, text] : texts) {
+    if (!schema::is_valid_utf8(text)) {
+      return Error(ErrorCode::kInvalidArgument, std::string(option) + " takes UTF-8 text");
+    }
+    if (text.size() > kMaxBytes) {
+      return Error(ErrorCode::kInvalidArgument,
+                   std::string(option) + " takes at most " + std::to_string(kMaxBytes) + " bytes");
+    }
+  }
+  return {};
+}
+
 schema::AgentIdentity identity_of(const RunCommand& command) {
   return {command.agent_id.empty() ? "unnamed" : command.agent_id,
           non_empty(command.team_id),
@@ -142,6 +164,7 @@ Result<schema::HostConditions> host_conditions(const std::string& helper_path,
 
 Result<Launch> gather_launch(const RunCommand& command, const Home& home,
                              process::DigestCache& digests) {
+  AASM_TRY(check_texts(command));
   Launch launch{home, {}, AASM_TRY(find_helper()), AASM_TRY(own_executable()), {}, {}, {}, {},
                 {},   {}, make_backends()};
   launch.working_dir = AASM_TRY(enter_working_dir(command.workdir));
@@ -195,9 +218,15 @@ Result<schema::CapabilityProbed> probe_backend(planner::Backend& backend,
                                                const schema::HostConditions& conditions,
                                                const std::string& helper_path) {
   std::error_code code;
-  std::string scratch = (fs::temp_directory_path(code) / "aasm-probe-XXXXXX").string();
+  const fs::path folder = fs::temp_directory_path(code);
+  std::string scratch = (folder / "aasm-probe-XXXXXX").string();
   if (code || mkdtemp(scratch.data()) == nullptr) {
-    return Error(ErrorCode::kUnavailable, "cannot make a directory to probe in", errno);
+    const int os_errno = code ? code.value() : errno;
+    return process::system_error(
+        "cannot make a directory to probe in (in " +
+            (code ? variable("TMPDIR").value_or("/tmp") : folder.string()) +
+            "; TMPDIR names another place)",
+        os_errno);
   }
   Result<schema::CapabilityProbed> probed = backend.probe({conditions, helper_path, scratch});
   fs::remove_all(scratch, code);

@@ -17,6 +17,22 @@ ledger::LedgerPaths ledger_paths(const Home& home, const CommonOptions& common) 
                                : ledger::LedgerPaths::with_ledger(home.root(), common.ledger);
 }
 
+namespace {
+
+Result<ledger::Store> open_for_recording(const ledger::LedgerPaths& paths, ledger::KeySet keys) {
+  Result<ledger::Store> store = ledger::Store::open(paths, std::move(keys));
+  if (!store && store.error().code() == ErrorCode::kPermissionDenied) {
+    return Error(ErrorCode::kPermissionDenied,
+                 store.error().message() +
+                     "; nothing runs unrecorded: make it writable, or set AASM_HOME to a place "
+                     "that is and run 'aasm init'",
+                 store.error().os_errno());
+  }
+  return store;
+}
+
+}  // namespace
+
 Result<RunLedger> RunLedger::open(const Home& home, const CommonOptions& common) {
   RunLedger self;
   self.paths_ = ledger_paths(home, common);
@@ -26,7 +42,7 @@ Result<RunLedger> RunLedger::open(const Home& home, const CommonOptions& common)
   }
   ledger::KeySet keys = AASM_TRY_CONTEXT(ledger::load_keys(self.paths_.keys), "keys");
   ledger::Store store =
-      AASM_TRY_CONTEXT(ledger::Store::open(self.paths_, std::move(keys)), "ledger");
+      AASM_TRY_CONTEXT(open_for_recording(self.paths_, std::move(keys)), "ledger");
   self.sink_ = AASM_TRY(ledger::LedgerSink::create(std::move(store), self.paths_));
   return self;
 }

@@ -59,7 +59,7 @@ int exit_status(const SessionEnd& end) {
   std::abort();
 }
 
-std::string status_line(const SessionEnd& end, const schema::RunId& run) {
+std::string status_line(const SessionEnd& end, const std::optional<schema::RunId>& run) {
   std::string line = "aasm.status/1 ending=";
   line += token(end.ending);
   line += end.program_started ? " started=true" : " started=false";
@@ -70,7 +70,7 @@ std::string status_line(const SessionEnd& end, const schema::RunId& run) {
   if (end.exited) {
     line += token(end.exited->cause);
   }
-  line += " run=" + run.text();
+  line += " run=" + (run ? run->text() : std::string());
   line += " closed_seq=" + (end.closed ? std::to_string(end.closed->closed_seq) : std::string());
   line += " setup_us=" + std::to_string(end.times.setup_us);
   line += " prepare_us=" + std::to_string(end.times.prepare_us);

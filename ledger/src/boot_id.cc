@@ -13,7 +13,9 @@ namespace aasm::ledger {
 schema::Result<std::string> read_boot_id() {
   const Fd fd(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
-    return os_error("opening the boot id", errno);
+    return os_error(
+        "opening /proc/sys/kernel/random/boot_id (is /proc mounted here, without subset=pid?)",
+        errno);
   }
   std::array<char, 64> buffer{};
   const ssize_t got = read(fd.get(), buffer.data(), buffer.size());

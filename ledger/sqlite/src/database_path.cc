@@ -76,6 +76,11 @@ Result<std::string> resolve_database_path(const std::string& path, OpenMode mode
   }
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const std::string full = AASM_TRY(canonical_directory(directory)) + name;
+  if (full.size() > kMaxPathBytes) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "the path of the database has " + std::to_string(full.size()) +
+                     " bytes and SQLite opens at most " + std::to_string(kMaxPathBytes));
+  }
   if (mode == OpenMode::kCreateNew) {
     AASM_TRY(create_file(full));
   } else {

@@ -136,7 +136,7 @@ Result<Connection> Connection::open(const std::string& path, OpenMode mode) {
   }));
   // SQLite quietly opens a file it may not write for reading.
   if (mode != OpenMode::kReadOnly && sqlite3_db_readonly(native->handle, "main") != 0) {
-    return Error(ErrorCode::kPermissionDenied, "the database may only be read");
+    return Error(ErrorCode::kPermissionDenied, "the database may only be read: " + resolved);
   }
   return Connection(std::move(native));
 }

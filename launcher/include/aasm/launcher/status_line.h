@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "aasm/launcher/session.h"
@@ -20,7 +21,8 @@ int exit_status(const SessionEnd& end);
 // One line for --status-fd, so that no status of the program can be mistaken for one of ours:
 //   aasm.status/1 ending=finished started=true exit=0 status=0 signal= cause=exited run=<id>
 //   closed_seq=12
-// Keys in this order, values without blanks, a newline at the end.
-std::string status_line(const SessionEnd& end, const schema::RunId& run);
+// Keys in this order, values without blanks, a newline at the end. `run` is absent where the launch
+// ended before there was one.
+std::string status_line(const SessionEnd& end, const std::optional<schema::RunId>& run);
 
 }  // namespace aasm::launcher

@@ -13,6 +13,9 @@ namespace aasm::sqlite {
 
 struct Native;
 
+// SQLite's own limit is 512, of which the longest name beside the database takes a part.
+inline constexpr std::size_t kMaxPathBytes = 500;
+
 enum class OpenMode : std::uint8_t {
   // Makes the file (mode 0600) and opens it for reading and writing. kConflict when anything of
   // that name exists, a dangling symbolic link included.
