@@ -86,6 +86,9 @@ Result<std::string> initialise(const InitCommand& command) {
 
 int run_init(const InitCommand& command) {
   crypto::prepare();
+  // The modes of what is made here are stated one by one; a caller's umask of 0777 would leave
+  // directories that nobody can enter.
+  umask(022);
   Result<std::string> said = initialise(command);
   if (!said) {
     print_err(error_line(said.error()));

@@ -228,6 +228,7 @@ Result<schema::CapabilityProbed> probe_backend(planner::Backend& backend,
             "; TMPDIR names another place)",
         os_errno);
   }
+  fs::permissions(scratch, fs::perms::owner_all, code);  // mkdtemp(3) minds the umask
   Result<schema::CapabilityProbed> probed = backend.probe({conditions, helper_path, scratch});
   fs::remove_all(scratch, code);
   return probed;

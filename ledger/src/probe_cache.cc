@@ -44,8 +44,8 @@ Result<std::optional<CachedProbe>> find_probe(LedgerReader& reader, const std::s
   }
   Result<schema::CapabilityProbed> body =
       schema::read_fields<schema::CapabilityProbed>(record->statement.body);
-  if (!body || body->reference || body->domains.empty() || body->backend.id != backend ||
-      body->conditions != conditions) {
+  if (!body || body->reference || body->domains.empty() || !body->available ||
+      body->backend.id != backend || body->conditions != conditions) {
     return std::optional<CachedProbe>();
   }
   return std::optional<CachedProbe>(

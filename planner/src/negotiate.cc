@@ -55,14 +55,16 @@ std::string planned_level(const Requirement& requirement) {
   return level;
 }
 
-// What is left where the requirement falls short.
+// What is left where the requirement falls short. Without a channel nobody would see an action.
 std::string achieved_level(const Requirement& requirement, const DomainCapability* capability,
                            RefusalReason reason) {
   if (reason == RefusalReason::kNoEvidenceProduced &&
       requirement.intent == Intent::kPreventBeforeEffect) {
     return std::string(level_name(requirement.intent)) + ", evidence setup";
   }
-  return capability != nullptr && capability->can_observe() ? "observe" : "none";
+  return capability != nullptr && capability->can_observe() && reports_decisions(*capability)
+             ? "observe"
+             : "none";
 }
 
 RequirementOutcome met(const Requirement& requirement, const DomainCapability& capability) {

@@ -3,7 +3,8 @@
 // to be invented, by a tracer of the command alone (its children are not traced: the command may
 // trace them itself). No listener is installed but by --listener, so that the command can have one.
 //
-//   strange_host [--landlock N] [--no-landlock ERRNO] [--listener] [--refuse CALL:ERRNO[:ARG&MASK]]... -- COMMAND...
+//   strange_host [--landlock N] [--no-landlock ERRNO] [--listener] [--refuse
+//   CALL:ERRNO[:ARG&MASK]]... -- COMMAND...
 //
 //   --landlock N       Landlock of ABI N (1 to 7): that version, nothing newer accepted
 //   --no-landlock E    the three Landlock calls fail with the number E (ENOSYS, EOPNOTSUPP)
@@ -214,7 +215,8 @@ int trace(const Host& host, pid_t command) {
 
 [[noreturn]] void execute(Host& host, char** command, int ready) {
   char go = 0;
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || (host.traced && ::read(ready, &go, 1) != 1)) {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      (host.traced && ::read(ready, &go, 1) != 1)) {
     die("preparing the command");
   }
   if (host.listener) {

@@ -31,13 +31,17 @@ Result<void> ensure_file(const process::Fd& directory, const char* name, mode_t 
                ? Result<void>{}  // another run was faster
                : process::system_error(std::string("canary object ") + name, os_errno);
   }
-  return {};
+  // A umask of 0777 must not make them untouchable for every later run.
+  return ::fchmod(made.get(), mode) == 0
+             ? Result<void>{}
+             : process::system_error(std::string("canary object ") + name, errno);
 }
 
 }  // namespace
 
 Result<void> ensure_canary_objects(const std::string& directory) {
-  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+  if (::mkdir(directory.c_str(), 0700) == 0 ? ::chmod(directory.c_str(), 0700) != 0
+                                            : errno != EEXIST) {
     return process::system_error("directory of canary objects", errno);
   }
   const process::Fd opened(

@@ -120,6 +120,14 @@ TEST_F(ProbeCacheTest, AProbeLivesForADay) {
   EXPECT_FALSE(find(conditions(), kBackend, -minute).has_value());
 }
 
+TEST_F(ProbeCacheTest, AnUnavailableBackendIsMeasuredAgain) {
+  schema::CapabilityProbed probe = test::probed_body(kBackend, conditions());
+  probe.available = false;
+  probe.unavailable_reason = "test";
+  record(probe);
+  EXPECT_FALSE(find(conditions()).has_value());
+}
+
 TEST_F(ProbeCacheTest, AReferenceIsNotAProbe) {
   record(test::probed_body(kBackend, conditions()));
   const std::int64_t seq = find(conditions())->reference.seq;

@@ -162,6 +162,9 @@ TEST(NegotiateTest, DegradedOutcomesStateBothLevels) {
   schema::RequirementOutcome outcome =
       negotiate({wanted}, capabilities({watching}), {}).outcomes[0];
   EXPECT_EQ(outcome.planned, "prevent_before_effect");
+  EXPECT_EQ(outcome.achieved, "none");  // nobody would see an action
+  watching.channel.mechanism = "seccomp_user_notification";
+  outcome = negotiate({wanted}, capabilities({watching}), {}).outcomes[0];
   EXPECT_EQ(outcome.achieved, "observe");
   outcome = negotiate({wanted}, capabilities({}), {}).outcomes[0];
   EXPECT_EQ(outcome.achieved, "none");

@@ -23,9 +23,10 @@ struct CachedProbe {
 
 // The newest earlier `capability.probed` record of `backend` measured under equal `conditions`, no
 // older than kProbeLifetime at wall time `now_ns` and not from its future; nullopt when there is
-// none. `probes` is the directory of hint files that LedgerSink leaves. A hint only says where to
-// look: the record's leaf is recomputed, and its kind, backend and conditions are compared, so a
-// wrong hint finds nothing.
+// none, and when it says that the backend is unavailable: what was missing may have been provided.
+// `probes` is the directory of hint files that LedgerSink leaves. A hint only says where to look:
+// the record's leaf is recomputed, and its kind, backend and conditions are compared, so a wrong
+// hint finds nothing.
 schema::Result<std::optional<CachedProbe>> find_probe(LedgerReader& reader,
                                                       const std::string& probes,
                                                       std::string_view backend,
