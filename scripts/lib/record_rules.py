@@ -104,14 +104,14 @@ RULES = {
 
 # The text before the colon is what the reader says when it refuses for this.
 COMMENTS = {
-    "ChannelTotals": ["channel counts that cannot be: actions >= events",
-                      "a nested filter outside the events: nested_filter_event <= events"],
+    "ChannelTotals": ["fewer actions than events: actions >= events",
+                      "a nested filter past the last event: nested_filter_event <= events"],
     "PolicyResolved": ["two requirements on one domain: no domain twice in requirements"],
     "CapabilityProbed": ["two reports on one domain: no domain twice in domains"],
     "PlanResolved": ["two outcomes for one domain: no domain twice in outcomes"],
-    "ControlPrepared": ["a part outside 1..parts: part <= parts"],
-    "BoundaryProved": ["a part outside 1..parts: part <= parts"],
-    "Event": ["event counts that cannot be: pids <= count"],
+    "ControlPrepared": ["a part past the last: part <= parts"],
+    "BoundaryProved": ["a part past the last: part <= parts"],
+    "Event": ["more processes than actions: pids <= count"],
     "EventBatch": ["event numbers are not contiguous: the events count on from first without a gap"],
 }
 BYTES_COMMENT = "\"b64\" holds UTF-8, which is written plain: b64 never holds bytes that are UTF-8"

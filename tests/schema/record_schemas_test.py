@@ -81,7 +81,7 @@ def optional_names(schema):
 def with_one_more(body, names):
     for path in [(), *places(body)]:
         for name in names if isinstance(at(body, path), dict) else ():
-            for value in (0, 5, True, "syscall", "a" * 64, {}):
+            for value in (0, 5, True, "syscall", "a" * 64, {}, {"seq": 1, "leaf": "a" * 64}):
                 changed = copy.deepcopy(body)
                 if at(changed, path).setdefault(name, value) is value:
                     yield f"{path} + {name} = {value!r}", changed
@@ -102,6 +102,23 @@ def spoiled(body, values):
             else:
                 parent[path[-1]] = value
             yield f"{path} = {value!r}", changed
+
+
+def variants(bodies):
+    """Sound bodies of shapes that the runs here do not make, (kind, body)."""
+    plan = copy.deepcopy(next(body for body in bodies["plan.resolved"].values() if "backend" in body))
+    plan["outcomes"][0].update(kind="degraded", reason="domain_unsupported", planned="observe", achieved="none")
+    plan["posture"] = "degraded"
+    yield "plan.resolved", plan
+    probed = copy.deepcopy(next(body for body in bodies["capability.probed"].values() if body["domains"]))
+    probed.pop("reference", None)
+    yield "capability.probed", probed
+    yield "capability.probed", {**probed, "domains": [], "reference": {"seq": 1, "leaf": "a" * 64}}
+    batch = copy.deepcopy(next(iter(bodies["decision.batch"].values())))
+    del batch["events"][0]["object"]["number"]
+    batch["events"][0]["object"].update(type="path", path="/x")
+    yield "decision.batch", batch
+    yield "run.recovered", {"last_kind": "process.started", "program_may_have_run": True}
 
 
 class Reader:
@@ -131,6 +148,9 @@ class RecordSchemas(AasmCase):
     def make_runs(self):
         self.ok("run", "exec", "--isolation", "none", "--", "/bin/true")
         self.assertEqual(self.python(PTRACE).returncode, 0)
+        self.assertEqual(self.sh("kill -KILL $$").returncode, 137)
+        self.write_policy("spec: [")
+        self.assertEqual(self.sh("true").returncode, 125)
         self.write_policy(POLICY.format(read="").replace('["${WORKDIR}", /dev/null', '["/", /dev/null'))
         self.assertEqual(self.sh("true").returncode, 125)
 
@@ -166,10 +186,12 @@ class RecordSchemas(AasmCase):
             kind = payload["predicate"]["aasm"]["kind"]
             self.assertEqual(list(self.validators[kind].iter_errors(payload["predicate"]["body"])), [])
             bodies.setdefault(kind, {})[canonical(shortened(payload["predicate"]["body"]))] = payload["predicate"]["body"]
-        # No run makes these two: the native backend observes nothing without deciding it, and no
-        # writer recovers runs yet.
+        for kind, body in variants(bodies):
+            self.assertEqual(list(self.validators[kind].iter_errors(body)), [])
+            self.assertEqual(Reader.answers([f"{kind} {canonical(body)}"]), ["ok"])
+            bodies.setdefault(kind, {})[canonical(body)] = body
+        # The native backend observes nothing without deciding it: the body is the same.
         bodies["observation.batch"] = bodies["decision.batch"]
-        bodies["run.recovered"] = {"": {"last_kind": "process.started", "program_may_have_run": True}}
         self.assertEqual(set(bodies), {kind for kind, _ in KINDS})
         left = set()
         for kind, different in bodies.items():
