@@ -55,6 +55,7 @@ function(aasm_add_test)
   if("threads" IN_LIST arg_LABELS)
     set_property(GLOBAL APPEND PROPERTY AASM_THREADS_TESTS ${arg_NAME})
   endif()
-  string(REPLACE ";" "\\;" labels "${arg_LABELS}")  # one value to gtest_discover_tests()
+  # gtest_discover_tests() passes on one word only, and ctest -L looks for a part of it.
+  list(JOIN arg_LABELS "-" labels)
   gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${labels}" TIMEOUT 120)
 endfunction()
