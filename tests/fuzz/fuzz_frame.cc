@@ -13,7 +13,8 @@
 
 // The launch helper's check of a frame (aasm/wire/frame.h), compiled here with the sanitizers.
 // check_frame() reads nothing outside the frame, and what it accepts can be read section by section
-// by the helper's own rules. load_frame() agrees with it, on a sealed memfd of the same bytes.
+// by the helper's own rules. load_frame() takes it too, from a sealed memfd of the same bytes, and
+// not before it is sealed.
 namespace {
 
 namespace helper = aasm::helper;
@@ -56,7 +57,7 @@ void count_strings(const char* const* list, std::uint32_t count) {
   require(list[count] == nullptr);
 }
 
-void compare_loaded(const char* bytes, std::size_t size, bool accepted) {
+void load_accepted(const char* bytes, std::size_t size) {
   const int fd = ::memfd_create("fuzz-frame", MFD_ALLOW_SEALING | MFD_CLOEXEC);
   require(fd >= 0 && ::dup2(fd, kFrameFd) == kFrameFd && ::close(fd) == 0);
   require(::write(kFrameFd, bytes, size) == static_cast<ssize_t>(size));
@@ -64,16 +65,14 @@ void compare_loaded(const char* bytes, std::size_t size, bool accepted) {
   require(!helper::load_frame(kFrameFd, frame));  // not sealed yet
   constexpr int kAllSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   require(::fcntl(kFrameFd, F_ADD_SEALS, kAllSeals) == 0);
-  require(helper::load_frame(kFrameFd, frame) == accepted);
-  if (accepted) {
-    count_strings(frame.argv, frame.header->num_args);
-    count_strings(frame.envp, frame.header->num_env);
-    const std::size_t slots = std::size_t{frame.header->num_args} + frame.header->num_env + 2;
-    // The helper lives once and unmaps nothing; this process loads many frames.
-    require(::munmap(frame.argv, slots * sizeof(char*)) == 0);
-    void* base = const_cast<wire::FrameHeader*>(frame.header);  // NOLINT: for munmap(2)
-    require(::munmap(base, size) == 0);
-  }
+  require(helper::load_frame(kFrameFd, frame));
+  count_strings(frame.argv, frame.header->num_args);
+  count_strings(frame.envp, frame.header->num_env);
+  const std::size_t slots = std::size_t{frame.header->num_args} + frame.header->num_env + 2;
+  // The helper lives once and unmaps nothing; this process loads many frames.
+  require(::munmap(frame.argv, slots * sizeof(char*)) == 0);
+  void* base = const_cast<wire::FrameHeader*>(frame.header);  // NOLINT: for munmap(2)
+  require(::munmap(base, size) == 0);
   require(::close(kFrameFd) == 0);
 }
 
@@ -93,10 +92,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // The size is given right, or nothing of another length would be looked at. A wrong one is for
   // load_frame() to refuse and has its unit test.
   header.total_size = static_cast<std::uint32_t>(size);
-  const bool accepted = helper::check_frame(base, header, kFrameFd);
-  if (accepted) {
+  // A refused frame is not loaded: the mapping would stay, for the helper just ends then.
+  if (helper::check_frame(base, header, kFrameFd)) {
     read_accepted(base, header);
+    load_accepted(base, size);
   }
-  compare_loaded(base, size, accepted);
   return 0;
 }
