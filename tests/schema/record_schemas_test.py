@@ -30,6 +30,7 @@ LAST = 2**53 - 1
 VALUES = [None, True, False, -1, 0, 1, 2, 5, 64, 65, 255, 256, 257, LAST, LAST + 1, -LAST, "", "x", "0", "01", "7\n", "kill",
           "18446744073709551615", "18446744073709551616", "a" * 64, "A" * 64, "a" * 63, "a" * 64 + "\n",
           [], {}, [0], ["x"], {"b64": "/w=="}, {"b64": "YQ=="}, {"b64": "/x=="}, {"b64": ""}, {"b64": "/w==", "x": 1}]
+WORDS = ["host", "log"]  # that no vocabulary holds
 RUN = "01890000-0000-7000-8000-000000000000"
 ENVELOPE_VALUES = [RUN, RUN.upper(), RUN.replace("-7", "-4"), "a.example/ledger/0123456789abcdef", "-a/ledger/0123456789abcdef",
                    "a/ledger/0123", "2026-01-02T03:04:05.123456789Z", "2026-13-02T03:04:05.123456789Z", "2026-01-02T24:04:05.123456789Z",
@@ -118,6 +119,15 @@ def variants(bodies):
     del batch["events"][0]["object"]["number"]
     batch["events"][0]["object"].update(type="path", path="/x")
     yield "decision.batch", batch
+    cut = copy.deepcopy(next(iter(bodies["decision.batch"].values())))
+    cut["events"][0].update(parents=[7], parents_truncated=True)
+    yield "decision.batch", cut
+    yield "decision.batch", {**cut, "events": [{**cut["events"][0], "parents_truncated": False, "parents": []}]}
+    keys = {"old_key": "a" * 64, "new_key": "b" * 64, "new_signature": ""}
+    yield "key.rotated", {**keys, "purpose": "host"}
+    yield "key.rotated", {**keys, "purpose": "log", "old_signature": ""}
+    yield "key.replaced", {"certificate": {"purpose": "log", "key": "a" * 64, "signature": ""}, "old_key": "b" * 64}
+    yield "key.revoked", {"key": "a" * 64, "limit": "7", "signature": ""}
     yield "run.recovered", {"last_kind": "process.started", "program_may_have_run": True}
 
 
@@ -209,7 +219,7 @@ class RecordSchemas(AasmCase):
         for body in bodies:
             short = shortened(body)
             names = sorted(set(optional_names(self.schemas[kind])))
-            for what, changed in [*spoiled(short, VALUES + words), *with_one_more(short, names)]:
+            for what, changed in [*spoiled(short, VALUES + WORDS + words), *with_one_more(short, names)]:
                 cases.setdefault(canonical(changed), (what, changed))
         counts, left = self.compare(kind, list(cases.values()), rules, lambda value: f"{kind} {canonical(value)}")
         self.assertGreater(counts[False], 20)
