@@ -83,8 +83,8 @@ JsonValue as_json(const std::vector<LedgerKey>& keys) {
 }
 
 Result<void> list(const KeyListCommand& command) {
-  const std::vector<LedgerKey> keys =
-      AASM_TRY(ledger::list_keys(AASM_TRY(paths_of(command.common))));
+  const ledger::LedgerPaths paths = AASM_TRY(paths_of(command.common));
+  const std::vector<LedgerKey> keys = AASM_TRY(ledger::list_keys(paths));
   if (command.common.format == Format::kJson) {
     print_json(
         JsonValue::Object{{"schema", "aasm.keys/1"}, {"verified", false}, {"keys", as_json(keys)}});
@@ -121,7 +121,8 @@ Result<std::string> pin_log(const CommonOptions& common, const ledger::KeyChange
   if (!standing || !reads) {
     return "trust   add this line to " + trust + ": " + added;
   }
-  AASM_TRY(AASM_TRY(OutputFile::open(trust)).write(whole));
+  OutputFile file = AASM_TRY(OutputFile::open(trust));
+  AASM_TRY(file.write(whole));
   return "trust   " + trust + ": give it to whoever verifies elsewhere\n";
 }
 

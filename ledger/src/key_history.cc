@@ -77,8 +77,8 @@ Result<void> KeyHistory::look(const RecordRow& row) {
                       {KeyPurpose::kLog, created->log.key, 0, false}};
     return {};
   }
-  const std::uint64_t revoked = revocations_.empty() ? 0 : revocations_.back().seq;
-  if (!body || std::max(introductions_.back().seq, revoked) >= row.seq) {
+  const std::uint64_t newest = revocations_.empty() ? 0 : revocations_.back().seq;
+  if (!body || std::max(introductions_.back().seq, newest) >= row.seq) {
     return {};  // another kind, or followed before
   }
   if (const auto* rotated = std::get_if<schema::KeyRotated>(&*body)) {

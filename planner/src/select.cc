@@ -207,7 +207,9 @@ class Selection {
     }
     probes_.push_back(*probed);
     if (!probed->available) {
-      return unavailable(probed->unavailable_reason);
+      unavailable(probed->unavailable_reason);
+      rejections.back().reason = schema::RefusalReason::kPrerequisiteUnsatisfied;
+      return;
     }
     schema::CapabilityProbed narrowed = stop.backend->narrow(input_.spec, std::move(*probed));
     narrowed.backend.id = stop.id;

@@ -20,8 +20,11 @@ Result<void> EventObject::check() const {
 }
 
 Result<void> Event::check() const {
-  if (number < 1 || count < 1 || pids < 1 || pids > count) {
-    return invalid("event counts that cannot be");
+  if (number < 1 || count < 1 || pids < 1) {
+    return invalid("events, actions and processes count from 1");
+  }
+  if (pids > count) {
+    return invalid("more processes than actions");
   }
   if (parents_truncated.value_or(false) && parents.empty()) {
     return invalid("a list of parents that was cut holds those before the cut");

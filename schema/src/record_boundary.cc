@@ -4,8 +4,11 @@ namespace aasm::schema {
 namespace {
 
 Result<void> check_parts(std::int64_t part, std::int64_t parts) {
-  if (part < 1 || parts < part) {
-    return Error(ErrorCode::kMalformed, "a part outside 1..parts");
+  if (part < 1 || parts < 1) {
+    return Error(ErrorCode::kMalformed, "parts count from 1");
+  }
+  if (part > parts) {
+    return Error(ErrorCode::kMalformed, "a part past the last");
   }
   return {};
 }

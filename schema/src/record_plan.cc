@@ -111,8 +111,13 @@ const RequirementOutcome* PlanResolved::outcome_for(Domain domain) const {
 
 Result<void> Refusal::check() const {
   const bool unmet = launch == LaunchRefusal::kRequirementUnmet;
-  if (unmet != domain.has_value() || unmet != reason.has_value()) {
-    return invalid("an unmet requirement names its domain and reason, and nothing else does");
+  if (unmet != domain.has_value()) {
+    return invalid("an unmet requirement names its domain, and nothing else does");
+  }
+  const bool prerequisite = launch == LaunchRefusal::kBackendUnavailable &&
+                            reason == RefusalReason::kPrerequisiteUnsatisfied;
+  if (unmet != reason.has_value() && !prerequisite) {
+    return invalid("an unmet requirement names its reason, and so may a backend that lacks one");
   }
   if (detail.empty() || fix.empty()) {
     return invalid("a refusal says what is wrong and what to do");

@@ -50,8 +50,11 @@ Result<void> ProcessExited::check() const {
 }
 
 Result<void> ChannelTotals::check() const {
-  if (events < 0 || actions < events || dropped < 0) {
-    return invalid("channel counts that cannot be");
+  if (events < 0 || actions < 0 || dropped < 0) {
+    return invalid("a negative count");
+  }
+  if (actions < events) {
+    return invalid("fewer actions than events");
   }
   if (!present && (opened || closed || events > 0)) {
     return invalid("events without a channel");
@@ -59,8 +62,11 @@ Result<void> ChannelTotals::check() const {
   if (closed && !opened) {
     return invalid("a channel closed that was never opened");
   }
-  if (nested_filter_event && (*nested_filter_event < 1 || *nested_filter_event > events)) {
-    return invalid("a nested filter outside the events");
+  if (nested_filter_event && *nested_filter_event < 1) {
+    return invalid("events count from 1");
+  }
+  if (nested_filter_event && *nested_filter_event > events) {
+    return invalid("a nested filter past the last event");
   }
   return {};
 }

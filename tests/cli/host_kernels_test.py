@@ -53,13 +53,13 @@ class Landlock(host_case.HostCase):
     def test_below_abi_6_the_launch_is_refused_naming_the_signal_scope(self):
         for abi in (1, 2, 3, 4, 5):
             with self.subTest(abi=abi):
-                self.assert_refused(self.attempt(self.capped(abi)), "backend_unavailable",
+                self.assert_refused(self.attempt(self.capped(abi)), "prerequisite_unsatisfied",
                                     "signal scope (Landlock ABI 6, Linux 6.12)", f"ABI {abi}:")
 
     def test_no_posture_replaces_the_signal_scope(self):
         self.write_policy(self.policy.read_text() + DEGRADE % "default")
         done = self.attempt(self.capped(5))
-        self.assert_refused(done, "backend_unavailable", "signal scope (Landlock ABI 6", "no posture")
+        self.assert_refused(done, "prerequisite_unsatisfied", "signal scope (Landlock ABI 6", "no posture")
         self.assertNotIn("degrade_if_unavailable", done.stderr)
 
     def test_what_the_probe_saw_is_recorded_although_the_backend_is_refused(self):

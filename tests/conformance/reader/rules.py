@@ -78,8 +78,10 @@ def _refused(body: Body) -> Iterator[Rule]:
     yield bool(body["refusals"]), "no refusal"
     for refusal in body["refusals"]:
         yield refusal["detail"] != "" and refusal["fix"] != "", "detail and fix"
-        named = ("domain" in refusal, "reason" in refusal)
-        yield named == ((True, True) if refusal["launch"] == "requirement_unmet" else (False, False)), "domain and reason"
+        unmet = refusal["launch"] == "requirement_unmet"
+        yield ("domain" in refusal) == unmet, "domain"
+        lacks = (refusal["launch"], refusal.get("reason")) == ("backend_unavailable", "prerequisite_unsatisfied")
+        yield ("reason" in refusal) == unmet or lacks, "reason"
 
 
 def _parts(body: Body) -> Iterator[Rule]:

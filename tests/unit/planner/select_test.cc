@@ -153,7 +153,7 @@ TEST_F(SelectTest, APinnedBackendNeverFallsThrough) {
   in.backends = {&weak, &gvisor_};
   in.backend_pin = "aasm-native";
   const PlanningOutcome outcome = select_and_negotiate(in);
-  EXPECT_EQ(refusals_of(outcome), "backend_unavailable");
+  EXPECT_EQ(refusals_of(outcome), "backend_unavailable:prerequisite_unsatisfied");
   EXPECT_EQ(gvisor_.probes(), 0);
   EXPECT_EQ(outcome.refused()->selection, schema::SelectionMode::kExplicit);
   in.backend_pin = "gvisor";

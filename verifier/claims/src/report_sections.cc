@@ -224,6 +224,8 @@ std::string refusal_block(const IsolationReport& report) {
     std::string head = name_of(refusal.launch);
     if (refusal.domain && refusal.reason) {
       head += ": " + name_of(*refusal.domain) + ": " + name_of(*refusal.reason);
+    } else if (refusal.reason) {
+      head += ": " + name_of(*refusal.reason);
     }
     lines += line(head + ": " + escape_for_display(refusal.detail));
     lines += line("  fix: " + escape_for_display(refusal.fix));
