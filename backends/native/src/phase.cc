@@ -47,8 +47,9 @@ GateAnswer gate_canary(const CanaryScript& script, std::int32_t number) {
   if (holds(script.forbidden, number)) {
     return GateAnswer::kCanary;
   }
-  return holds(script.calls, number) || helper_call(number, script.descendants) ? GateAnswer::kLetRun
-                                                             : GateAnswer::kViolation;
+  return holds(script.calls, number) || helper_call(number, script.descendants)
+             ? GateAnswer::kLetRun
+             : GateAnswer::kViolation;
 }
 
 }  // namespace

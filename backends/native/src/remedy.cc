@@ -28,8 +28,7 @@ std::string seccomp_remedy(int os_errno) {
 }  // namespace
 
 std::string step_failure_text(wire::Step step, int os_errno) {
-  std::string text =
-      std::string("step ") + wire::step_name(step) + ": " + std::strerror(os_errno);
+  std::string text = std::string("step ") + wire::step_name(step) + ": " + std::strerror(os_errno);
   if (step == wire::Step::kSeccomp) {
     text += seccomp_remedy(os_errno);
   } else if (step == wire::Step::kLandlock && os_errno == E2BIG) {

@@ -50,7 +50,7 @@ class RecoveryTest : public testing::Test {
   std::size_t num_locks() const {
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(home_.paths().runs)) {
-      count += entry.path().extension() == ".lock" ? 1 : 0;
+      count += entry.path().extension() == ".lock" ? 1U : 0U;
     }
     return count;
   }

@@ -26,7 +26,7 @@ GateAnswer handover(std::int32_t number, const CanaryScript& script = {}, pid_t 
   return gate(Phase::kHandover, script, kChild, from(tid, number));
 }
 
-const CanaryScript kScript = {{SYS_openat, SYS_fcntl}, SYS_unshare, false};
+const CanaryScript kScript = {{SYS_openat, SYS_fcntl}, {SYS_unshare}, false};
 
 TEST(PhaseTest, ScriptRunsAndItsForbiddenCallIsReported) {
   EXPECT_EQ(canary(SYS_openat, kScript), GateAnswer::kLetRun);
@@ -37,7 +37,7 @@ TEST(PhaseTest, ScriptRunsAndItsForbiddenCallIsReported) {
 }
 
 TEST(PhaseTest, ForbiddenCallIsReportedThoughTheScriptListsIt) {
-  EXPECT_EQ(canary(SYS_kcmp, {{SYS_kcmp}, SYS_kcmp, false}), GateAnswer::kCanary);
+  EXPECT_EQ(canary(SYS_kcmp, {{SYS_kcmp}, {SYS_kcmp}, false}), GateAnswer::kCanary);
 }
 
 TEST(PhaseTest, CallOutsideScriptAndHelperEndsTheLaunch) {
