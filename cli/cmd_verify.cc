@@ -112,7 +112,11 @@ int run_verify(const VerifyCommand& command) {
   }
   const Verified verified = verify_confined(*std::move(request), command.common.format,
                                             std::chrono::seconds(command.deadline_seconds));
-  print_out(verified.text);
+  const Result<void> said = write_out(verified.text);
+  if (!said) {
+    print_err(error_line(said.error()));
+    return verified.status == kExitOk ? kExitUnreadable : verified.status;
+  }
   if (!command.state.empty() && verified.new_state) {
     Result<OutputFile> file = OutputFile::open(absolute_path(command.state));
     Result<void> done = file ? file->write(*verified.new_state) : Result<void>(file.error());

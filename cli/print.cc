@@ -3,6 +3,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "aasm/process/fd.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/time.h"
@@ -21,6 +23,14 @@ void print_to(int fd, std::string_view text) {
 
 void print_out(std::string_view text) {
   print_to(STDOUT_FILENO, text);
+}
+schema::Result<void> write_out(std::string_view text) {
+  schema::Result<void> done =
+      process::write_all(process::BorrowedFd(STDOUT_FILENO), schema::as_bytes(text));
+  if (!done && done.error().os_errno() == EPIPE) {
+    return {};
+  }
+  return done;
 }
 void print_err(std::string_view text) {
   print_to(STDERR_FILENO, text);

@@ -5,6 +5,7 @@
 
 #include "aasm/schema/error.h"
 #include "aasm/schema/json_value.h"
+#include "aasm/schema/result.h"
 
 namespace aasm::cli {
 
@@ -12,6 +13,9 @@ namespace aasm::cli {
 // quietly: the exit status of the command stays what it is).
 void print_out(std::string_view text);
 void print_err(std::string_view text);
+// As print_out, for an answer that nobody may believe to be written when it is not: anything but a
+// reader that went away is an error.
+schema::Result<void> write_out(std::string_view text);
 
 // "error: <message>" with the system's word for os_errno when there is one, escaped, and a newline.
 std::string error_line(const schema::Error& error);

@@ -68,6 +68,7 @@ class Syscalls(aasm_case.AasmCase):
         claim = self.claims()["syscall"]
         self.assertEqual((claim["claim"], claim["boundary"]), ("unmeasured", "proved"))
 
+    # Case L53.
     def test_200000_denials_from_8_threads_are_all_counted(self):
         script = ("import ctypes, threading\n"
                   "libc = ctypes.CDLL(None)\n"

@@ -97,6 +97,7 @@ class Refusals(aasm_case.AasmCase):
         self.refused("backend_unavailable", 125, done)
         self.assertIn("aasm-native", done.stderr)
 
+    # Case 86.
     def test_a_backend_that_is_not_built(self):
         done = self.run_exec("/bin/true", options=("--isolation-backend", "gvisor"))
         self.refused("backend_unavailable", 125, done)

@@ -141,6 +141,7 @@ class Environment(aasm_case.AasmCase):
         done = self.run_exec("/bin/pwd", options=("--workdir", folder))
         self.assertEqual(done.stdout, f"{folder}\n")
 
+    # Case 9.
     def test_a_symbolic_link_as_working_directory_works(self):
         link = self.root / "link"
         link.symlink_to(self.work)

@@ -226,6 +226,7 @@ class Ledgers(aasm_case.AasmCase):
         _, report = self.verify_json("--state", state)
         self.assertIn("state", [note["source"] for note in report["coverage"]["compared_with"]])
 
+    # Case L47.
     def test_status_is_the_same_in_text_and_json(self):
         for args in ((), ("--run", self.runs()[0]["run"]), (self.root / "missing",)):
             self.assertEqual(self.aasm("verify", *args).returncode, self.aasm("verify", *args, "--format", "json").returncode)

@@ -129,6 +129,7 @@ class Case63UnusableLedgers(aasm_case.AasmCase):
         return subprocess.run([aasm_case.AASM, "run", "exec", "--policy", str(self.policy), "--", *program], env=self.env,
                               cwd=self.work, capture_output=True, text=True, timeout=60, check=False, preexec_fn=limit)
 
+    # Case L54.
     def test_no_room_before_the_start_starts_nothing(self):
         self.assertEqual(self.sh("exit 0").returncode, 0)
         self.assert_nothing_ran(self.limited(4096, "/bin/sh", "-c", "echo ran"))

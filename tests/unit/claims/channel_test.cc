@@ -87,6 +87,7 @@ std::vector<Row> rows() {
   };
 }
 
+// Case L53.
 TEST(ChannelTest, TheStateFollowsTheAccounts) {
   for (const Row& row : rows()) {
     SCOPED_TRACE(row.why);

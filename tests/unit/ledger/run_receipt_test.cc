@@ -88,6 +88,7 @@ TEST_F(RunReceiptTest, ProofsHoldWhereFrontiersStandInForLeaves) {
   expect_proven(receipt(last.id()).value());
 }
 
+// Case L18.
 TEST_F(RunReceiptTest, AReceiptDoesNotChangeWhenTheLedgerGrows) {
   append(run_, 2);
   const std::string before = receipt(run_.id()).value();

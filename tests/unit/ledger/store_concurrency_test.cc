@@ -80,6 +80,7 @@ void expect_everything_is_there(const test::LedgerHome& home, std::size_t num_ru
   EXPECT_EQ(head->checkpoint.size, kinds.size());
 }
 
+// Cases L4 and L6.
 TEST(StoreConcurrencyTest, ThreadsOfOneProcessLoseNothing) {
   const test::LedgerHome home;
   EXPECT_TRUE(write_runs_in_threads(home, 4));

@@ -81,6 +81,7 @@ class StoreRollbackTest : public testing::Test {
   }
 };
 
+// Case L15.
 TEST_F(StoreRollbackTest, AnOlderCopyOfTheFileIsRefusedAndUntouched) {
   const test::LedgerHome home;
   const Copy copy(home);

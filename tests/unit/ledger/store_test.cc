@@ -184,6 +184,7 @@ TEST_F(StoreTest, NothingIsAppendedToARunThatAnotherProcessRecovered) {
   EXPECT_EQ(num_records(), 3U);
 }
 
+// Case L4.
 TEST_F(StoreTest, AForkIsRefusedByTheSchema) {
   Store store = home_.open();
   store.append(Records{run_.opened(store)}).value();
@@ -221,6 +222,7 @@ TEST_F(StoreTest, BodiesTheReaderWouldRefuseAreRefused) {
   EXPECT_EQ(code_of(make_pending(run_.id(), not_text, run_.key())), ErrorCode::kInvalidArgument);
 }
 
+// Case L39.
 TEST_F(StoreTest, TheFileIsInWalModeWithFullSync) {
   Store store = home_.open();
   auto connection =
@@ -248,6 +250,7 @@ TEST_F(StoreTest, AMissingLedgerIsNotFound) {
   EXPECT_EQ(code_of(home_.try_open()), ErrorCode::kNotFound);
 }
 
+// Case L5.
 TEST_F(StoreTest, CreateRefusesAnExistingLedger) {
   const auto root = load_root_key(home_.paths().keys).value();
   EXPECT_EQ(code_of(Store::create(home_.paths(), root, home_.keys(), "0")), ErrorCode::kConflict);

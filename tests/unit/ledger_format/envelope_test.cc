@@ -172,6 +172,7 @@ std::string spliced(const JsonValue& body) {
   return replaced(good_payload(), R"("body":{})", R"("body":)" + schema::json_write(body));
 }
 
+// Case L31.
 TEST(EnvelopeTest, WhatIsBuiltParsesForEveryKindOfRecord) {
   for (const schema::RecordBody& body : schema::testing::sample_bodies()) {
     Envelope envelope = run_envelope();

@@ -172,6 +172,7 @@ TEST(InclusionTest, AnErrorOfTheSourcePassesThrough) {
   EXPECT_EQ(proofs.error().code(), schema::ErrorCode::kUnavailable);
 }
 
+// Case L50.
 TEST(ConsistencyTest, EveryPairOfSizesIsProvenAndEveryMutationRefused) {
   const std::vector<LeafHash> leaves = sample_leaves(kMaxSize);
   std::vector<TreeHash> roots;

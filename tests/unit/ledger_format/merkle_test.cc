@@ -89,6 +89,7 @@ TEST(CompactRangeTest, AgreesWithTheDefinitionAtEverySize) {
   }
 }
 
+// Case L49.
 TEST(CompactRangeTest, ADuplicatedLastLeafChangesTheRoot) {
   // Trees that pair an odd last node with itself (CVE-2012-2459) give both the same root.
   for (std::size_t size = 1; size <= 64; ++size) {
@@ -99,6 +100,7 @@ TEST(CompactRangeTest, ADuplicatedLastLeafChangesTheRoot) {
   }
 }
 
+// Case L49.
 TEST(CompactRangeTest, ANodeIsNotALeaf) {
   // Without the prefixes, a tree of two leaves and a tree of their node would share a root.
   const std::vector<LeafHash> leaves = sample_leaves(2);

@@ -163,6 +163,7 @@ TEST(NoteTest, EveryOtherFormIsRefused) {
   }
 }
 
+// Case L52.
 TEST(NoteTest, SixtyFourSignaturesAreReadAndNoMore) {
   const std::string line = std::string(kDash) + "n AAAAAAE=\n";
   std::string bytes = "a\n\n";

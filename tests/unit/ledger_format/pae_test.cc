@@ -19,6 +19,7 @@ TEST(PaeTest, GivesTheExampleOfTheDsseProtocol) {
             "DSSEv1 29 http://example.com/HelloWorld 11 hello world");
 }
 
+// Case L32.
 TEST(PaeTest, CountsBytesAndTakesThemAsTheyAre) {
   EXPECT_EQ(as_text(dsse_pae("", {})), "DSSEv1 0  0 ");
   // Two characters, three bytes; and a payload that looks like a header.

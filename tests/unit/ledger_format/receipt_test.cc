@@ -227,6 +227,7 @@ TEST(ReceiptParseTest, EveryTruncationIsRefused) {
   }
 }
 
+// Case L52.
 TEST(ReceiptParseTest, LimitsAreReportedAsLimits) {
   const std::string large(kReceiptMaxBytes + 1, 'x');
   EXPECT_EQ(parse_receipt(large).error().code(), ErrorCode::kResourceExhausted);

@@ -53,6 +53,7 @@ void PrintTo(const Refused& row, std::ostream* out) {
 
 class JsonParseRefuses : public ::testing::TestWithParam<Refused> {};
 
+// Cases L29 and L34.
 TEST_P(JsonParseRefuses, SayingWhatAndWhere) {
   const auto value = json_parse(GetParam().text);
   ASSERT_FALSE(value.has_value());

@@ -95,6 +95,7 @@ class Generator {
   std::mt19937_64 random_;
 };
 
+// Case L31.
 TEST(JsonRoundTripTest, WhatIsWrittenParsesToTheSameValueAndIsCanonical) {
   Generator generator(0x5EED);
   std::size_t longest = 0;

@@ -87,6 +87,7 @@ class KeyChangeTest : public testing::Test {
   SigningKey third_ = new_key();
 };
 
+// Case L22.
 TEST_F(KeyChangeTest, RotationsOfBothKeysVerifyAndRunsGoOn) {
   rotate_host(keys().host, second_);
   forge_.add_short_run(2);

@@ -49,6 +49,7 @@ struct RowCase {
 };
 
 // Each change breaks one thing; what follows from it is listed with it.
+// Case L9.
 TEST_F(RowsTest, EveryChangeOfARecordIsFailed) {
   const std::vector<RowCase> cases = {
       {"prev",
@@ -99,6 +100,7 @@ TEST_F(RowsTest, SwappedRecordsAreFailed) {
   EXPECT_GE(count_of(report, "prev_mismatch"), 2);
 }
 
+// Case L13.
 TEST_F(RowsTest, EndsAfterAnEarlierCheckpointLookSoundAndSaySo) {
   const VerifyReport report =
       after("DELETE FROM records WHERE seq>10; DELETE FROM checkpoints WHERE size>11");
@@ -107,6 +109,7 @@ TEST_F(RowsTest, EndsAfterAnEarlierCheckpointLookSoundAndSaySo) {
             std::string::npos);
 }
 
+// Cases L10 and L16.
 TEST_F(RowsTest, AnEmptiedLedgerIsInconclusive) {
   const VerifyReport report = after("DELETE FROM records; DELETE FROM checkpoints");
   EXPECT_EQ(report.verdict, Verdict::kInconclusive);
@@ -201,6 +204,7 @@ TEST_F(RowsTest, AnchorRowsAreCountedAndNotTrusted) {
 }
 
 // Every byte of what is stored for one record, each changed alone.
+// Case L9.
 TEST_F(RowsTest, EveryByteOfAPayloadIsBound) {
   Forge small;
   small.add_short_run(1);

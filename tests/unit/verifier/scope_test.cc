@@ -175,6 +175,7 @@ TEST(BlobTest, TheWritersBlobsAreCheckedAgainstTheirRecords) {
 }
 
 // The record commits to the document twice: by blob and by the digest of its bytes.
+// Case L51.
 TEST(BlobTest, AnotherDocumentThanTheRecordNamesIsFailed) {
   Forge forge;
   forge.add_sample_run(1);
@@ -239,6 +240,7 @@ TEST(PlanDigestTest, AChangedRecordThatThePlanBindsIsFailed) {
   }
 }
 
+// Cases L7 and L28.
 TEST(ClockTest, AWallClockThatWasSetIsANoticeAndChangesNoOrder) {
   Forge forge;
   forge.add_short_run(1);

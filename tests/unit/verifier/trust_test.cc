@@ -40,6 +40,7 @@ class TrustTest : public testing::Test {
   std::string path_ = dir_.file("ledger.db");
 };
 
+// Cases L20 and L21.
 TEST_F(TrustTest, AnOriginThatIsNotPinnedIsInconclusiveAndSaysUnpinned) {
   const VerifyReport report = with(TrustSet());
   EXPECT_EQ(report.verdict, Verdict::kInconclusive);
@@ -56,6 +57,7 @@ TEST_F(TrustTest, WithAnExplicitTrustFileItIsAForeignLedger) {
 }
 
 // The whole ledger made anew with other keys: nothing in the file can tell.
+// Case L19.
 TEST_F(TrustTest, ALedgerResignedWithFreshKeysIsFailedWhenPinnedAndInconclusiveWhenNot) {
   const VerifyReport pinned = with(trust_in(Keys()));
   EXPECT_EQ(pinned.verdict, Verdict::kFailed);
@@ -78,6 +80,7 @@ TEST_F(TrustTest, ARootWithoutALogKeyIsInconclusive) {
   EXPECT_EQ(codes(report), Codes{"log_not_pinned"});
 }
 
+// Case L25.
 TEST_F(TrustTest, ARevokedKeyIsFailedFromItsLimitOn) {
   TrustSet trust = trust_in(forge_.keys());
   const schema::KeyId host = ledger_format::key_id(forge_.keys().host.public_key());
@@ -88,6 +91,7 @@ TEST_F(TrustTest, ARevokedKeyIsFailedFromItsLimitOn) {
   EXPECT_EQ(count_of(report, "key_revoked"), 1);  // run.opened at 3
 }
 
+// Case L25.
 TEST_F(TrustTest, BeforeItsLimitAnUnanchoredSignatureIsInconclusive) {
   TrustSet trust = trust_in(forge_.keys());
   trust.keys.revoked.push_back({ledger_format::key_id(forge_.keys().host.public_key()), 1000});
@@ -137,6 +141,7 @@ TEST_F(TrustTest, AHeadThatAgreesIsListed) {
   EXPECT_EQ(report.text.find("would look the same"), std::string::npos);
 }
 
+// Case L13.
 TEST_F(TrustTest, AHeadAheadOfTheFileIsRolledBack) {
   Forge longer = forge_;  // shares the keys
   longer.add_short_run(3);
@@ -192,6 +197,7 @@ TEST_F(TrustTest, TheHeadOfTheFilesOriginCountsWhereverItStandsInTheList) {
   }
 }
 
+// Case L10.
 TEST_F(TrustTest, AnEmptiedLedgerOfThisHostIsRolledBack) {
   doctor(path_, "DELETE FROM records; DELETE FROM checkpoints");
   EXPECT_EQ(codes(with_head(forge_.note(5), true)), (Codes{"empty_ledger", "rolled_back"}));

@@ -203,6 +203,7 @@ TEST(WriterFaultTest, APowerCutThatKeepsEverySecondWrite) {
 TEST(WriterFaultTest, APowerCutThatTearsTheLastWrite) {
   walk(Fault::kCutTears, "cut, torn", 3, 7);
 }
+// Case L2.
 TEST(WriterFaultTest, AFullDisk) {
   walk(Fault::kFull, "full", 2, 7);
 }
