@@ -184,14 +184,6 @@ def second_list(run: Run) -> None:
     run.insert_before("boundary.proved", copy.deepcopy(run.all("control.prepared")[0]))
 
 
-def key_rotated(run: Run) -> None:
-    """A key record that this version does not know, and what a new host key signed after it."""
-    opened = run.all("run.opened")[0]
-    position = run.forge.entries.index(opened)
-    run.forge.entries.insert(position, Entry("key.rotated", "", {}, opened.wall, opened.mono_ns, opened.boot))
-    opened.signer = "stranger"
-
-
 def lossy(run: Run) -> None:
     run.body("run.closed")["channel"]["dropped"] = 4
 
@@ -237,4 +229,4 @@ SCENARIOS: tuple[Callable[[Run], None], ...] = (
     wall_clock, wall_clock_not_stated, memory, allowed, allowed_another, allowed_by_group, nested, lossy,
     host_permission, self_protection, recovered, two_parts, two_denials, denied_against_policy, denied_and_denied,
     allowed_and_denied, denied_without_errno, observe_mode, disabled_mode, foreign_machine, killed, killed_without_policy,
-    overflow, second_list, key_rotated)
+    overflow, second_list)

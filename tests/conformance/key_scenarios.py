@@ -1,0 +1,313 @@
+"""Ledgers whose keys are changed and revoked, rightly and wrongly.
+
+As `scenarios.py`; each puts `key.*` records before or after the run that it is given.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+from forge import Entry, public, seed, sign_text
+from scenarios import Run
+
+Body = dict[str, Any]
+
+
+def rotated(run: Run, purpose: str, new: str, old: str = "", new_signer: str = "", old_signer: str = "") -> Body:
+    """`old` is the key that the record names; the signers are those who sign for the two keys."""
+    old = old or purpose
+    text = f"aasm.rotate.v1\n{run.forge.origin}\n{public(old)}\n{public(new)}"
+    body = {"purpose": purpose, "old_key": public(old), "new_key": public(new),
+            "new_signature": sign_text(new_signer or new, text)}
+    if purpose == "log":
+        body["old_signature"] = sign_text(old_signer or old, text)
+    return body
+
+
+def replaced(run: Run, purpose: str, new: str, old: str = "", root: str = "root") -> Body:
+    return {"certificate": run.forge.certificate(purpose, new, root), "old_key": public(old or purpose)}
+
+
+def revoked(run: Run, name: str, limit: int, root: str = "root") -> Body:
+    identifier = run.forge.keyid(name)
+    text = f"aasm.revoke.v1\n{run.forge.origin}\n{identifier}\n{limit}"
+    return {"key": identifier, "limit": str(limit), "signature": sign_text(root, text)}
+
+
+def put(run: Run, kind: str, body: Body, where: str = "before", signer: str = "") -> int:
+    """Inserts the record before or within the run, or at the end; says where it stands."""
+    entries = run.forge.entries
+    opened = run.all("run.opened")[0]
+    position = {"before": entries.index(opened), "within": entries.index(run.all("process.started")[0]),
+                "end": len(entries), "first": 1}[where]
+    entries.insert(position, Entry(kind, "", body, opened.wall, opened.mono_ns, opened.boot, signer))
+    return position
+
+
+def host_rotated(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+
+
+def host_rotated_twice(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.rotated", rotated(run, "host", "host 3", "host 2"), "within")
+
+
+def log_rotated(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2"))
+
+
+def log_rotated_within(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2"), "within")
+
+
+def host_replaced(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "host 2"))
+
+
+def log_replaced(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "log", "log 2"))
+
+
+def both_replaced_and_revoked(run: Run) -> None:
+    position = put(run, "key.replaced", replaced(run, "host", "host 2"))
+    put(run, "key.replaced", replaced(run, "log", "log 2"))
+    put(run, "key.revoked", revoked(run, "host", position), "end")
+    put(run, "key.revoked", revoked(run, "log", position + 1), "end")
+
+
+def host_revoked(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", put(run, "key.rotated", rotated(run, "host", "host 2")) + 1))
+
+
+def host_revoked_too_early(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.revoked", revoked(run, "host", 3), "end")
+
+
+def host_in_force_revoked(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 1), "first")
+
+
+def log_in_force_revoked(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "log", 5), "first")
+
+
+def root_revoked(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "root", 1000), "first")
+    put(run, "key.replaced", replaced(run, "host", "host 2"))
+
+
+def root_revoked_from_start(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "host 2"))
+    put(run, "key.revoked", revoked(run, "root", 0), "end")
+
+
+def root_revoked_before_its_certificate(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "host 2"))
+    put(run, "key.revoked", revoked(run, "root", 2), "end")
+
+
+def revoked_twice(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.revoked", revoked(run, "host", 1000), "end")
+    put(run, "key.revoked", revoked(run, "host", 2), "end")
+    put(run, "key.revoked", revoked(run, "host", 999), "end")
+
+
+def stranger_revoked(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "stranger", 3))
+
+
+def run_key_revoked_before(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, run.id, 3))
+
+
+def run_key_revoked_after(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, run.id, 3), "end")
+
+
+def run_key_revoked_within(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, run.id, 1000), "within")
+
+
+def revoked_before_it_came(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host 2", 3))
+    put(run, "key.rotated", rotated(run, "host", "host 2"), "within")
+
+
+def revocation_not_by_root(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 3, "host"))
+
+
+def revocation_not_by_host(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 3), signer="stranger")
+
+
+def rotated_without_new(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2", new_signer="host"))
+
+
+def log_rotated_without_old(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2", old_signer="host"))
+
+
+def log_rotated_with_one_signature(run: Run) -> None:
+    body = rotated(run, "log", "log 2")
+    del body["old_signature"]
+    put(run, "key.rotated", body)
+
+
+def host_rotated_with_both(run: Run) -> None:
+    body = rotated(run, "host", "host 2")
+    body["old_signature"] = body["new_signature"]
+    put(run, "key.rotated", body)
+
+
+def rotated_from_stale(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.rotated", rotated(run, "host", "host 3"), "within")
+
+
+def rotated_from_stale_badly(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2", "stranger", new_signer="stranger"))
+
+
+def rotated_by_stranger(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"), signer="stranger")
+
+
+def log_rotated_by_stranger(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2"), signer="stranger")
+
+
+def rotated_back(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.rotated", rotated(run, "host", "host", "host 2"), "within")
+
+
+def rotated_to_itself(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host"))
+
+
+def rotated_to_the_log_key(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "log"))
+
+
+def rotated_to_the_root(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "root"))
+
+
+def rotated_to_a_run_key(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", run.id), "within")
+
+
+def rotated_to_small_order(run: Run) -> None:
+    body = rotated(run, "host", "host 2")
+    body["new_key"] = "01" + "00" * 31
+    put(run, "key.rotated", body)
+
+
+def certificate_played_again(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.replaced", replaced(run, "host", "host", "host 2"), "within")
+
+
+def certificate_by_stranger(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "host 2", root="stranger"))
+
+
+def certificate_of_log_by_stranger(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "log", "log 2", root="stranger"))
+
+
+def replaced_but_signed_by_old(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "host 2"), signer="host")
+
+
+def log_replaced_but_signed_by_new(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "log", "log 2"), signer="log 2")
+
+
+def replaced_from_stale(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "host 2", "stranger"))
+
+
+def no_purpose(run: Run) -> None:
+    body = rotated(run, "host", "host 2")
+    body["purpose"] = "run"
+    put(run, "key.rotated", body)
+
+
+def certificate_without_purpose(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "run", "host 2", "host"))
+
+
+def signature_of_63_bytes(run: Run) -> None:
+    body = rotated(run, "host", "host 2")
+    body["new_signature"] = base64.b64encode(bytes(63)).decode("ascii")
+    put(run, "key.rotated", body)
+
+
+def signature_not_base64(run: Run) -> None:
+    body = revoked(run, "host", 3)
+    body["signature"] = "no"
+    put(run, "key.revoked", body)
+
+
+def key_rotated(run: Run) -> None:
+    """A key record that cannot be read, and what a new host key signed after it."""
+    put(run, "key.rotated", {})
+    run.all("run.opened")[0].signer = "stranger"
+
+
+def key_kind_unknown(run: Run) -> None:
+    put(run, "key.renamed", {})
+    run.all("run.opened")[0].signer = "stranger"
+
+
+def key_record_unreadable_by_stranger(run: Run) -> None:
+    put(run, "key.replaced", {}, signer="stranger")
+
+
+def revocation_unreadable(run: Run) -> None:
+    put(run, "key.revoked", {})
+    run.all("run.opened")[0].signer = "stranger"
+
+
+def rotation_known_then_unreadable(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2"))
+    put(run, "key.rotated", {}, "within")
+    put(run, "key.rotated", rotated(run, "host", "host 2"), "end", signer="stranger")
+
+
+def log_key_after_unreadable(run: Run) -> None:
+    put(run, "key.rotated", {})
+    run.forge.log_after = (0, "stranger")
+
+
+def old_log_key_goes_on(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2"))
+    run.forge.log_after = (0, "log")
+
+
+def new_log_key_too_early(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2"), "end")
+    run.forge.log_after = (0, "log 2")
+
+
+def change_before_everything(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"), "first")
+    put(run, "key.rotated", rotated(run, "log", "log 2"))
+
+
+def change_without_its_checkpoint(run: Run) -> None:
+    position = put(run, "key.rotated", rotated(run, "log", "log 2"))
+    run.forge.skip_checkpoints.add(position + 1)
+
+
+SCENARIOS: tuple[Callable[[Run], None], ...] = tuple(
+    one for name, one in list(globals().items()) if callable(one) and getattr(one, "__module__", "") == __name__
+    and getattr(one, "__annotations__", {}).get("return") == "None" and name != "put")
