@@ -55,6 +55,10 @@ class Comparison:
         next(one for one in SCENARIOS if one.__name__ == name)(scenarios.Run(forge, self.ledgers.denied))
         return self._forged(forge)
 
+    def untouched(self, target: pathlib.Path, trust: pathlib.Path) -> list[str]:
+        """The differences on what the binary made."""
+        return self._compare(target, trust)
+
     def _forged(self, forge: Forge, *arguments: str) -> list[str]:
         forge.build()
         forge.write(self.place / "forged.db")
@@ -104,15 +108,15 @@ class Comparison:
         return f"{note} {mutator.note} {options}", self._forged(forge, *options)
 
     def rows(self, rng: random.Random) -> tuple[str, list[str]]:
-        target = self._copy()
+        target, trust = self._some_copy(rng)
         mutator = RowMutator(rng, self.ledgers.other_home / "ledger.db")
         mutator.apply(target)
-        return str(mutator.note), self._compare(target, self.ledgers.trust)
+        return f"{trust.parent.name} {mutator.note}", self._compare(target, trust)
 
     def bytes(self, rng: random.Random) -> tuple[str, list[str]]:
-        target, note = self._copy(), []
+        (target, trust), note = self._some_copy(rng), []
         target.write_bytes(flip(rng, target.read_bytes(), note))
-        return str(note), self._compare(target, self.ledgers.trust)
+        return f"{trust.parent.name} {note}", self._compare(target, trust)
 
     def wal(self, rng: random.Random) -> tuple[str, list[str]]:
         target, note = self._copy(self.ledgers.with_wal), []
@@ -125,31 +129,39 @@ class Comparison:
 
     def receipt(self, rng: random.Random) -> tuple[str, list[str]]:
         note: list[str] = []
-        target = self.place / "receipt"
+        target, chosen = self.place / "receipt", rng.randrange(len(self.ledgers.receipts))
         if rng.random() < 0.5:
-            target.write_bytes(flip_text(rng, rng.choice(self.ledgers.receipts), note))
+            target.write_bytes(flip_text(rng, self.ledgers.receipts[chosen], note))
         else:
-            target.write_bytes(self.ledgers.reworked_receipt(rng, note))
-        return str(note), self._compare(target, self.ledgers.trust if rng.random() < 0.9 else None)
+            target.write_bytes(self.ledgers.reworked_receipt(rng, chosen, note))
+        trust = self.ledgers.receipt_home(chosen) / "trust" if rng.random() < 0.9 else None
+        return f"{chosen} {note}", self._compare(target, trust)
 
     def trust(self, rng: random.Random) -> tuple[str, list[str]]:
-        note: list[str] = []
+        target, home = rng.choice((*self.ledgers.whole, *(
+            (path, self.ledgers.receipt_home(index)) for index, path in enumerate(self.ledgers.receipt_files))))
+        note: list[str] = [target.name]
         for name in ("trust", "trust.keys"):
-            data = (self.ledgers.home / name).read_bytes()
+            data = (home / name).read_bytes()
             if name == "trust.keys":
-                data += self.ledgers.revocation(rng, note)
+                data += self.ledgers.revocation(rng, home, note)
             (self.place / f"m-{name}").write_bytes(flip_text(rng, data, note) if rng.random() < 0.5 else data)
         (self.place / "m-trust").rename(self.place / "m")
         (self.place / "m-trust.keys").rename(self.place / "m.keys")
-        target = rng.choice((self.ledgers.home / "ledger.db", self.ledgers.receipt_file))
         return str(note), self._compare(target, self.place / "m")
 
     def head(self, rng: random.Random) -> tuple[str, list[str]]:
         note: list[str] = []
-        head = rng.choice(self.ledgers.notes)
+        target, home = rng.choice((*self.ledgers.whole, *(
+            (path, self.ledgers.receipt_home(index)) for index, path in enumerate(self.ledgers.receipt_files))))
+        head = rng.choice(self.ledgers.notes_of(home) if rng.random() < 0.8 else self.ledgers.notes)
         (self.place / "head").write_bytes(flip_text(rng, head, note) if rng.random() < 0.7 else head)
-        target = rng.choice((self.ledgers.home / "ledger.db", self.ledgers.receipt_file, self.ledgers.short))
-        return f"{target.name} {note}", self._compare(target, self.ledgers.trust, "--expect-head", str(self.place / "head"))
+        return f"{target.name} {note}", self._compare(target, home / "trust", "--expect-head", str(self.place / "head"))
+
+    def _some_copy(self, rng: random.Random) -> tuple[pathlib.Path, pathlib.Path]:
+        """A copy to damage, and its trust file."""
+        source, home = rng.choice((self.ledgers.whole[0], *self.ledgers.whole[3:]))
+        return self._copy(source), home / "trust"
 
     def _copy(self, source: pathlib.Path | None = None) -> pathlib.Path:
         source, target = source or self.ledgers.home / "ledger.db", self.place / "damaged.db"
@@ -170,6 +182,12 @@ def report(what: str, differences: list[str]) -> None:
 def fixed(comparison: Comparison) -> int:
     """The undamaged ledgers, and the known disagreements, which must still be there."""
     failures = 0
+    ledgers = comparison.ledgers
+    receipts = [(path, ledgers.receipt_home(index)) for index, path in enumerate(ledgers.receipt_files)]
+    for path, home in [*ledgers.whole, *receipts]:
+        if differences := comparison.untouched(path, home / "trust"):
+            report(f"untouched {path}", differences)
+            failures += 1
     for scenario in SCENARIOS:
         differences = comparison.scenario(scenario.__name__)
         if differences and not comparison.is_known(differences):

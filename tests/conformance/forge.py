@@ -90,6 +90,7 @@ class Forge:
     host: str = "host"
     log: str = "log"
     log_after: tuple[int, str] | None = None
+    given: dict[str, str] = field(default_factory=dict)
 
     def copy(self) -> Forge:
         return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
@@ -107,7 +108,7 @@ class Forge:
         return seed(entry.run if who == "run" else who)
 
     def certificate(self, purpose: str, name: str = "", root: str = "root") -> dict[str, str]:
-        key = public(name or purpose)
+        key = public(name) if name else self.given.get(purpose, public(purpose))
         return {"key": key, "purpose": purpose,
                 "signature": sign_text(root, f"aasm.cert.v1\n{self.origin}\n{purpose}\n{key}")}
 
@@ -128,7 +129,7 @@ class Forge:
         """Puts our keys where the real ones stood; leaves alone what a mutation has taken away."""
         body = entry.body
         if entry.kind == "ledger.created":
-            body.update(origin=self.origin, root=self.root().hex(), host=self.certificate("host"),
+            body.update(origin=self.origin, root=self.given.get("root", self.root().hex()), host=self.certificate("host"),
                         log=self.certificate("log"))
         if entry.kind == "run.opened":
             body["run_key"] = ed25519.public_of(seed(entry.run)).hex()

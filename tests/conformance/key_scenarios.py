@@ -257,6 +257,125 @@ def signature_not_base64(run: Run) -> None:
     put(run, "key.revoked", body)
 
 
+def log_change_from_stale(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2", "stranger"))
+
+
+def log_change_from_stale_by_the_key_in_force(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "log", "log 2", "stranger", old_signer="log"))
+
+
+def everything_wrong(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "log", "stranger", new_signer="host"))
+
+
+def replaced_with_everything_wrong(run: Run) -> None:
+    put(run, "key.replaced", replaced(run, "host", "log", "stranger", root="host"))
+
+
+NO_KEY = "ee" + "ff" * 30 + "7f"
+
+
+def log_replaced_by_what_is_no_key(run: Run, purpose: str = "log") -> None:
+    body = replaced(run, purpose, "stranger")
+    body["certificate"].update(key=NO_KEY, signature=sign_text(
+        "root", f"aasm.cert.v1\n{run.forge.origin}\n{purpose}\n{NO_KEY}"))
+    put(run, "key.replaced", body)
+
+
+def host_replaced_by_what_is_no_key(run: Run) -> None:
+    log_replaced_by_what_is_no_key(run, "host")
+
+
+def host_is_no_key(run: Run) -> None:
+    run.forge.given["host"] = NO_KEY
+
+
+def log_is_no_key(run: Run) -> None:
+    run.forge.given["log"] = NO_KEY
+
+
+def root_is_no_key(run: Run) -> None:
+    run.forge.given["root"] = NO_KEY
+
+
+def log_and_host_are_one(run: Run) -> None:
+    run.forge.given["log"] = public("host")
+    run.forge.log = "host"
+
+
+
+
+def change_named_another_key(run: Run) -> None:
+    position = put(run, "key.rotated", rotated(run, "host", "host 2"))
+    run.forge.entries[position].envelope["key"] = "0" * 64
+
+
+def change_of_a_run(run: Run) -> None:
+    position = put(run, "key.rotated", rotated(run, "host", "host 2"))
+    run.forge.entries[position].run = run.id
+
+
+def unreadable_then_another_host(run: Run) -> None:
+    put(run, "key.rotated", {})
+    put(run, "key.rotated", rotated(run, "host", "host 2", "stranger"), signer="stranger")
+
+
+def unreadable_then_known_then_another(run: Run) -> None:
+    put(run, "key.rotated", {})
+    put(run, "key.replaced", replaced(run, "host", "host 2"))
+    run.all("run.opened")[0].signer = "stranger"
+
+
+def host_in_force_revoked_later(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 15), "within")
+
+
+def host_in_force_revoked_at_the_end(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 3), "end")
+
+
+def log_in_force_revoked_at_the_end(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "log", 3), "end")
+
+
+def log_revoked_just_past_the_end(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "log", len(run.forge.entries) + 1), "end")
+
+
+def revoked_by_no_host(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 3), "end", signer="stranger")
+
+
+def revoked_earlier_then_later(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 5))
+    put(run, "key.revoked", revoked(run, "host", 1000), "within")
+
+
+def revoked_later_then_earlier(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 1000))
+    put(run, "key.revoked", revoked(run, "host", 5), "within")
+
+
+def revoked_twice_at_one_size(run: Run) -> None:
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    put(run, "key.revoked", revoked(run, "host", 5), "end")
+    put(run, "key.revoked", revoked(run, "host", 5), "end")
+
+
+def revoked_at_the_largest_size(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "host", 2**64 - 1))
+
+
+def root_revoked_and_goes_on(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, "root", 5))
+    put(run, "key.replaced", replaced(run, "log", "log 2", root="stranger"), "within")
+
+
+def run_key_revoked_in_its_middle(run: Run) -> None:
+    put(run, "key.revoked", revoked(run, run.id, 18), "within")
+
+
 def key_rotated(run: Run) -> None:
     """A key record that cannot be read, and what a new host key signed after it."""
     put(run, "key.rotated", {})

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import ed25519
 from .findings import Findings
 from .keys import KeyState
 from .merkle import CompactRange
-from .notes import Note, NoteError, signed_by
+from .notes import Note, NoteError, VerifierKey, signed_by
 from .revocations import Revocations
 from .trust import Trust
 
@@ -62,9 +63,9 @@ class Checkpoints:
             if note.origin != self.keys.origin:
                 self.findings.add("checkpoint_origin", seq, note.origin)
                 healthy = False
-            signed = signed_by(note, self.keys.log_key(size))
-            if signed is not True:
-                self.findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature", seq)
+            fault = log_fault(note, self.keys.log_key(size))
+            if fault:
+                self.findings.add(fault, seq)
                 healthy = False
         self.cosigned[size] = cosigners(note, self.trust, seq, self.findings)
         if note.size != size:
@@ -97,6 +98,13 @@ class Checkpoints:
     @property
     def signed_up_to(self) -> int:
         return max(self.good, default=0)
+
+
+def log_fault(note: Note, key: VerifierKey) -> str:
+    """What is wrong with the log key's signature, or nothing."""
+    if not ed25519.acceptable_key(key.public):
+        return "key_unresolved"
+    return {None: "checkpoint_unsigned", False: "checkpoint_bad_signature", True: ""}[signed_by(note, key)]
 
 
 def cosigners(note: Note, trust: Trust | None, seq: int, findings: Findings) -> set[str]:

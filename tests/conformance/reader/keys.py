@@ -53,7 +53,7 @@ class KeyState:
 
 
 def certificate_valid(root: bytes, origin: str, purpose: str, certificate: dict[str, Any]) -> bool:
-    if certificate["purpose"] != purpose:
+    if certificate["purpose"] != purpose or not ed25519.acceptable_key(bytes.fromhex(certificate["key"])):
         return False
     try:
         signature = decode_base64(certificate["signature"])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import bodies, merkle, profile
-from .checkpoints import check_quorum, compare_reference_by_note, cosigners
+from .checkpoints import check_quorum, compare_reference_by_note, cosigners, log_fault
 from .findings import Findings
 from .keys import KeyState, check_pins
-from .notes import Note, NoteError, decode_base64, signed_by
+from .notes import Note, NoteError, decode_base64
 from .scan import Scan
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     check_pins(keys, options.trust, options.explicit, findings)
     if note.origin != keys.origin:
         findings.add("checkpoint_origin", actual=note.origin)
-    signed = signed_by(note, keys.log_key(note.size))
-    if signed is not True:
-        findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature")
+    fault = log_fault(note, keys.log_key(note.size))
+    if fault:
+        findings.add(fault)
     scan.revocations.signed(keys.log_at(note.size), note.size - 1, note.size - 1)
     cosigned = cosigners(note, options.trust, -1, findings)
     check_quorum(cosigned, options.trust, findings)
