@@ -22,6 +22,7 @@ import traceback
 
 import agreement
 import key_scenarios
+import revocation_scenarios
 import scenarios
 from body_mutations import BodyMutator
 from file_mutations import RowMutator, flip, flip_text
@@ -30,7 +31,7 @@ from ledgers import Ledgers
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = (("body", 45), ("rows", 22), ("bytes", 13), ("wal", 5), ("receipt", 8), ("trust", 4), ("head", 3))
-SCENARIOS = scenarios.SCENARIOS + key_scenarios.SCENARIOS
+SCENARIOS = scenarios.SCENARIOS + key_scenarios.SCENARIOS + revocation_scenarios.SCENARIOS
 
 
 class Comparison:
@@ -42,8 +43,6 @@ class Comparison:
         self.ledgers = Ledgers(binary, place / "real")
         home = self.ledgers.home
         self.base = Forge(load(home / "ledger.db"), load_blobs(home / "ledger.db"))
-        for path, data in zip((place / "trust", place / "trust.keys"), self.base.trust()):
-            path.write_bytes(data)
         self.seen: collections.Counter[str] = collections.Counter()
         self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
         self.only: str | None = None
@@ -52,7 +51,8 @@ class Comparison:
     def scenario(self, name: str) -> list[str]:
         """The differences on an undamaged ledger of this kind."""
         forge = self.base.copy()
-        next(one for one in SCENARIOS if one.__name__ == name)(scenarios.Run(forge, self.ledgers.denied))
+        scenario = getattr(scenarios, name, None) or getattr(key_scenarios, name, None) or getattr(revocation_scenarios, name)
+        scenario(scenarios.Run(forge, self.ledgers.denied))
         return self._forged(forge)
 
     def untouched(self, target: pathlib.Path, trust: pathlib.Path) -> list[str]:
@@ -62,6 +62,8 @@ class Comparison:
     def _forged(self, forge: Forge, *arguments: str) -> list[str]:
         forge.build()
         forge.write(self.place / "forged.db")
+        for path, data in zip((self.place / "trust", self.place / "trust.keys"), forge.trust()):
+            path.write_bytes(data)
         return self._compare(self.place / "forged.db", self.place / "trust", *arguments)
 
     def _compare(self, target: pathlib.Path, trust: pathlib.Path | None, *arguments: str) -> list[str]:
@@ -80,7 +82,7 @@ class Comparison:
         names = {line.split(": ")[0] for line in differences}
         for one in self.known:
             if one["differences"][0] in names:
-                names -= set(one["differences"])
+                names -= {*one["differences"], *one.get("with_other_options", ())}
         return not names
 
     def one(self, seed: int) -> tuple[str, list[str]]:
@@ -105,7 +107,18 @@ class Comparison:
         if rng.random() < 0.93:
             mutator.apply(forge)
         options = rng.choice(((), (), (), (), ("--allow-open",), ("--require-close",), ("--run", self.ledgers.denied)))
+        if rng.random() < 0.25:
+            self._other_trust(rng, forge, note)
         return f"{note} {mutator.note} {options}", self._forged(forge, *options)
+
+    def _other_trust(self, rng: random.Random, forge: Forge, note: list[str]) -> None:
+        """A trust file that pins another log key, revokes keys, or asks for a witness."""
+        sizes = range(1, len(forge.entries) + 1)
+        forge.witnessed = set(rng.choice(((), (), sizes, sizes[:rng.randrange(len(sizes))])))
+        names = rng.sample(("host", "host 2", "log", "log 2", "root", "stranger", self.ledgers.denied), rng.randrange(4))
+        forge.revokes = {name: rng.choice((0, 1, 9, 10, 11, 12, 20, 21, 22, 1000)) for name in names}
+        forge.pins = rng.choice(("log", "log", "log 2", "host 2"))
+        note += [f"pins {forge.pins}, revokes {forge.revokes}, witnessed {max(forge.witnessed, default=0)}"]
 
     def rows(self, rng: random.Random) -> tuple[str, list[str]]:
         target, trust = self._some_copy(rng)

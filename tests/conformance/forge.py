@@ -18,6 +18,7 @@ from reader import ed25519, merkle, notes, plan_digest, profile, spec, statement
 
 
 NAMES = ("host 2", "host 3", "log 2", "host", "log", "root", "stranger")
+WITNESS = "witness.example/w"
 ENDS = ("ledger.created", "run.closed", "run.recovered")
 
 
@@ -91,6 +92,9 @@ class Forge:
     log: str = "log"
     log_after: tuple[int, str] | None = None
     given: dict[str, str] = field(default_factory=dict)
+    witnessed: set[int] = field(default_factory=set)
+    pins: str = "log"
+    revokes: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> Forge:
         return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
@@ -183,6 +187,8 @@ class Forge:
 
     def checkpoint(self, tree: merkle.CompactRange) -> None:
         note = notes.make(self.origin, tree.size, tree.root(), seed(self.log if self.log_after is None or tree.size <= self.log_after[0] else self.log_after[1]))
+        if tree.size in self.witnessed:
+            note = notes.cosign(note, WITNESS, seed(WITNESS), 1)
         self.checkpoints.append((tree.size, note, tree.frontier()))
 
     def write(self, path: pathlib.Path) -> None:
@@ -202,6 +208,10 @@ class Forge:
         connection.close()
 
     def trust(self) -> tuple[bytes, bytes]:
-        log = notes.VerifierKey(self.origin, notes.LOG_TYPE, ed25519.public_of(seed("log"))).text()
+        """Pins and revokes keys by name; asks for the witness where any checkpoint has its signature."""
+        log = notes.VerifierKey(self.origin, notes.LOG_TYPE, bytes.fromhex(public(self.pins))).text()
         root = notes.VerifierKey(self.origin, notes.LOG_TYPE, self.root()).text()
-        return f"log {log}\nquorum none\n".encode(), f"root {self.origin} {root}\n".encode()
+        witness = notes.VerifierKey(WITNESS, notes.WITNESS_TYPE, bytes.fromhex(public(WITNESS))).text()
+        quorum = f"witness w {witness}\nquorum w\n" if self.witnessed else "quorum none\n"
+        revoked = "".join(f"revoked {self.keyid(name)} {limit}\n" for name, limit in self.revokes.items())
+        return f"log {log}\n{quorum}".encode(), f"root {self.origin} {root}\n{revoked}".encode()

@@ -1,4 +1,4 @@
-"""Ledgers whose keys are changed and revoked, rightly and wrongly.
+"""Ledgers whose keys are changed, rightly and wrongly.
 
 As `scenarios.py`; each puts `key.*` records before or after the run that it is given.
 """
@@ -69,81 +69,6 @@ def host_replaced(run: Run) -> None:
 
 def log_replaced(run: Run) -> None:
     put(run, "key.replaced", replaced(run, "log", "log 2"))
-
-
-def both_replaced_and_revoked(run: Run) -> None:
-    position = put(run, "key.replaced", replaced(run, "host", "host 2"))
-    put(run, "key.replaced", replaced(run, "log", "log 2"))
-    put(run, "key.revoked", revoked(run, "host", position), "end")
-    put(run, "key.revoked", revoked(run, "log", position + 1), "end")
-
-
-def host_revoked(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", put(run, "key.rotated", rotated(run, "host", "host 2")) + 1))
-
-
-def host_revoked_too_early(run: Run) -> None:
-    put(run, "key.rotated", rotated(run, "host", "host 2"))
-    put(run, "key.revoked", revoked(run, "host", 3), "end")
-
-
-def host_in_force_revoked(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 1), "first")
-
-
-def log_in_force_revoked(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "log", 5), "first")
-
-
-def root_revoked(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "root", 1000), "first")
-    put(run, "key.replaced", replaced(run, "host", "host 2"))
-
-
-def root_revoked_from_start(run: Run) -> None:
-    put(run, "key.replaced", replaced(run, "host", "host 2"))
-    put(run, "key.revoked", revoked(run, "root", 0), "end")
-
-
-def root_revoked_before_its_certificate(run: Run) -> None:
-    put(run, "key.replaced", replaced(run, "host", "host 2"))
-    put(run, "key.revoked", revoked(run, "root", 2), "end")
-
-
-def revoked_twice(run: Run) -> None:
-    put(run, "key.rotated", rotated(run, "host", "host 2"))
-    put(run, "key.revoked", revoked(run, "host", 1000), "end")
-    put(run, "key.revoked", revoked(run, "host", 2), "end")
-    put(run, "key.revoked", revoked(run, "host", 999), "end")
-
-
-def stranger_revoked(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "stranger", 3))
-
-
-def run_key_revoked_before(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, run.id, 3))
-
-
-def run_key_revoked_after(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, run.id, 3), "end")
-
-
-def run_key_revoked_within(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, run.id, 1000), "within")
-
-
-def revoked_before_it_came(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host 2", 3))
-    put(run, "key.rotated", rotated(run, "host", "host 2"), "within")
-
-
-def revocation_not_by_root(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 3, "host"))
-
-
-def revocation_not_by_host(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 3), signer="stranger")
 
 
 def rotated_without_new(run: Run) -> None:
@@ -304,8 +229,6 @@ def log_and_host_are_one(run: Run) -> None:
     run.forge.log = "host"
 
 
-
-
 def change_named_another_key(run: Run) -> None:
     position = put(run, "key.rotated", rotated(run, "host", "host 2"))
     run.forge.entries[position].envelope["key"] = "0" * 64
@@ -327,55 +250,6 @@ def unreadable_then_known_then_another(run: Run) -> None:
     run.all("run.opened")[0].signer = "stranger"
 
 
-def host_in_force_revoked_later(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 15), "within")
-
-
-def host_in_force_revoked_at_the_end(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 3), "end")
-
-
-def log_in_force_revoked_at_the_end(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "log", 3), "end")
-
-
-def log_revoked_just_past_the_end(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "log", len(run.forge.entries) + 1), "end")
-
-
-def revoked_by_no_host(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 3), "end", signer="stranger")
-
-
-def revoked_earlier_then_later(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 5))
-    put(run, "key.revoked", revoked(run, "host", 1000), "within")
-
-
-def revoked_later_then_earlier(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 1000))
-    put(run, "key.revoked", revoked(run, "host", 5), "within")
-
-
-def revoked_twice_at_one_size(run: Run) -> None:
-    put(run, "key.rotated", rotated(run, "host", "host 2"))
-    put(run, "key.revoked", revoked(run, "host", 5), "end")
-    put(run, "key.revoked", revoked(run, "host", 5), "end")
-
-
-def revoked_at_the_largest_size(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "host", 2**64 - 1))
-
-
-def root_revoked_and_goes_on(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, "root", 5))
-    put(run, "key.replaced", replaced(run, "log", "log 2", root="stranger"), "within")
-
-
-def run_key_revoked_in_its_middle(run: Run) -> None:
-    put(run, "key.revoked", revoked(run, run.id, 18), "within")
-
-
 def key_rotated(run: Run) -> None:
     """A key record that cannot be read, and what a new host key signed after it."""
     put(run, "key.rotated", {})
@@ -389,11 +263,6 @@ def key_kind_unknown(run: Run) -> None:
 
 def key_record_unreadable_by_stranger(run: Run) -> None:
     put(run, "key.replaced", {}, signer="stranger")
-
-
-def revocation_unreadable(run: Run) -> None:
-    put(run, "key.revoked", {})
-    run.all("run.opened")[0].signer = "stranger"
 
 
 def rotation_known_then_unreadable(run: Run) -> None:
@@ -425,6 +294,16 @@ def change_before_everything(run: Run) -> None:
 def change_without_its_checkpoint(run: Run) -> None:
     position = put(run, "key.rotated", rotated(run, "log", "log 2"))
     run.forge.skip_checkpoints.add(position + 1)
+
+
+def trust_pins_new_log_key(run: Run) -> None:
+    log_rotated(run)
+    run.forge.pins = "log 2"
+
+
+def trust_pins_no_log_key(run: Run) -> None:
+    log_rotated(run)
+    run.forge.pins = "stranger"
 
 
 SCENARIOS: tuple[Callable[[Run], None], ...] = tuple(

@@ -204,10 +204,11 @@ class Scan:
         return True
 
     def _follow(self, record: Record) -> None:
-        """A key record that cannot be read may have brought in any key; another is followed."""
+        """A key record that cannot be followed may have brought in any key."""
         if record.statement.kind.startswith("key."):
-            self.skipped_key = self.skipped_key or not record.known
-            if record.known and self.keys is not None:
+            followed = record.known and self.keys is not None
+            self.skipped_key = self.skipped_key or not followed
+            if followed:
                 key_changes.follow(self, self.keys, record)
 
     def _enter(self, record: Record) -> None:

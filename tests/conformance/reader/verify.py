@@ -124,7 +124,7 @@ def _probes(scan: Scan, options: Options) -> dict[int, Record]:
         if record.statement.kind != "capability.probed" or not record.known:
             continue
         reference, run = record.statement.body.get("reference"), scan.runs.get(record.statement.run)
-        entered = run is not None and any(one is record for one in run.records) and run.id.startswith(options.run)
+        entered = run is not None and run.opened.derivable and any(one is record for one in run.records) and run.id.startswith(options.run)
         if entered and reference is not None and reference["seq"] not in found:
             scan.findings.add("probe_reference_dangling", record.seq)
         found[record.seq] = record
