@@ -21,6 +21,8 @@ import tempfile
 import traceback
 
 import agreement
+import key_scenarios
+import revocation_scenarios
 import scenarios
 from body_mutations import BodyMutator
 from file_mutations import RowMutator, flip, flip_text
@@ -29,6 +31,7 @@ from ledgers import Ledgers
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = (("body", 45), ("rows", 22), ("bytes", 13), ("wal", 5), ("receipt", 8), ("trust", 4), ("head", 3))
+SCENARIOS = scenarios.SCENARIOS + key_scenarios.SCENARIOS + revocation_scenarios.SCENARIOS
 
 
 class Comparison:
@@ -40,8 +43,6 @@ class Comparison:
         self.ledgers = Ledgers(binary, place / "real")
         home = self.ledgers.home
         self.base = Forge(load(home / "ledger.db"), load_blobs(home / "ledger.db"))
-        for path, data in zip((place / "trust", place / "trust.keys"), self.base.trust()):
-            path.write_bytes(data)
         self.seen: collections.Counter[str] = collections.Counter()
         self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
         self.only: str | None = None
@@ -50,12 +51,19 @@ class Comparison:
     def scenario(self, name: str) -> list[str]:
         """The differences on an undamaged ledger of this kind."""
         forge = self.base.copy()
-        getattr(scenarios, name)(scenarios.Run(forge, self.ledgers.denied))
+        scenario = getattr(scenarios, name, None) or getattr(key_scenarios, name, None) or getattr(revocation_scenarios, name)
+        scenario(scenarios.Run(forge, self.ledgers.denied))
         return self._forged(forge)
+
+    def untouched(self, target: pathlib.Path, trust: pathlib.Path) -> list[str]:
+        """The differences on what the binary made."""
+        return self._compare(target, trust)
 
     def _forged(self, forge: Forge, *arguments: str) -> list[str]:
         forge.build()
         forge.write(self.place / "forged.db")
+        for path, data in zip((self.place / "trust", self.place / "trust.keys"), forge.trust()):
+            path.write_bytes(data)
         return self._compare(self.place / "forged.db", self.place / "trust", *arguments)
 
     def _compare(self, target: pathlib.Path, trust: pathlib.Path | None, *arguments: str) -> list[str]:
@@ -74,7 +82,7 @@ class Comparison:
         names = {line.split(": ")[0] for line in differences}
         for one in self.known:
             if one["differences"][0] in names:
-                names -= set(one["differences"])
+                names -= {*one["differences"], *one.get("with_other_options", ())}
         return not names
 
     def one(self, seed: int) -> tuple[str, list[str]]:
@@ -89,7 +97,7 @@ class Comparison:
         forge = self.base.copy()
         note = []
         run = scenarios.Run(forge, self.ledgers.denied)
-        for scenario in rng.sample(scenarios.SCENARIOS, rng.choice((0, 0, 1, 1, 1, 2))):
+        for scenario in rng.sample(SCENARIOS, rng.choice((0, 0, 1, 1, 1, 2))):
             try:
                 scenario(run)
             except (IndexError, ValueError):
@@ -99,18 +107,29 @@ class Comparison:
         if rng.random() < 0.93:
             mutator.apply(forge)
         options = rng.choice(((), (), (), (), ("--allow-open",), ("--require-close",), ("--run", self.ledgers.denied)))
+        if rng.random() < 0.25:
+            self._other_trust(rng, forge, note)
         return f"{note} {mutator.note} {options}", self._forged(forge, *options)
 
+    def _other_trust(self, rng: random.Random, forge: Forge, note: list[str]) -> None:
+        """A trust file that pins another log key, revokes keys, or asks for a witness."""
+        sizes = range(1, len(forge.entries) + 1)
+        forge.witnessed = set(rng.choice(((), (), sizes, sizes[:rng.randrange(len(sizes))])))
+        names = rng.sample(("host", "host 2", "log", "log 2", "root", "stranger", self.ledgers.denied), rng.randrange(4))
+        forge.revokes = {name: rng.choice((0, 1, 9, 10, 11, 12, 20, 21, 22, 1000)) for name in names}
+        forge.pins = rng.choice(("log", "log", "log 2", "host 2"))
+        note += [f"pins {forge.pins}, revokes {forge.revokes}, witnessed {max(forge.witnessed, default=0)}"]
+
     def rows(self, rng: random.Random) -> tuple[str, list[str]]:
-        target = self._copy()
+        target, trust = self._some_copy(rng)
         mutator = RowMutator(rng, self.ledgers.other_home / "ledger.db")
         mutator.apply(target)
-        return str(mutator.note), self._compare(target, self.ledgers.trust)
+        return f"{trust.parent.name} {mutator.note}", self._compare(target, trust)
 
     def bytes(self, rng: random.Random) -> tuple[str, list[str]]:
-        target, note = self._copy(), []
+        (target, trust), note = self._some_copy(rng), []
         target.write_bytes(flip(rng, target.read_bytes(), note))
-        return str(note), self._compare(target, self.ledgers.trust)
+        return f"{trust.parent.name} {note}", self._compare(target, trust)
 
     def wal(self, rng: random.Random) -> tuple[str, list[str]]:
         target, note = self._copy(self.ledgers.with_wal), []
@@ -123,31 +142,39 @@ class Comparison:
 
     def receipt(self, rng: random.Random) -> tuple[str, list[str]]:
         note: list[str] = []
-        target = self.place / "receipt"
+        target, chosen = self.place / "receipt", rng.randrange(len(self.ledgers.receipts))
         if rng.random() < 0.5:
-            target.write_bytes(flip_text(rng, rng.choice(self.ledgers.receipts), note))
+            target.write_bytes(flip_text(rng, self.ledgers.receipts[chosen], note))
         else:
-            target.write_bytes(self.ledgers.reworked_receipt(rng, note))
-        return str(note), self._compare(target, self.ledgers.trust if rng.random() < 0.9 else None)
+            target.write_bytes(self.ledgers.reworked_receipt(rng, chosen, note))
+        trust = self.ledgers.receipt_home(chosen) / "trust" if rng.random() < 0.9 else None
+        return f"{chosen} {note}", self._compare(target, trust)
 
     def trust(self, rng: random.Random) -> tuple[str, list[str]]:
-        note: list[str] = []
+        target, home = rng.choice((*self.ledgers.whole, *(
+            (path, self.ledgers.receipt_home(index)) for index, path in enumerate(self.ledgers.receipt_files))))
+        note: list[str] = [target.name]
         for name in ("trust", "trust.keys"):
-            data = (self.ledgers.home / name).read_bytes()
+            data = (home / name).read_bytes()
             if name == "trust.keys":
-                data += self.ledgers.revocation(rng, note)
+                data += self.ledgers.revocation(rng, home, note)
             (self.place / f"m-{name}").write_bytes(flip_text(rng, data, note) if rng.random() < 0.5 else data)
         (self.place / "m-trust").rename(self.place / "m")
         (self.place / "m-trust.keys").rename(self.place / "m.keys")
-        target = rng.choice((self.ledgers.home / "ledger.db", self.ledgers.receipt_file))
         return str(note), self._compare(target, self.place / "m")
 
     def head(self, rng: random.Random) -> tuple[str, list[str]]:
         note: list[str] = []
-        head = rng.choice(self.ledgers.notes)
+        target, home = rng.choice((*self.ledgers.whole, *(
+            (path, self.ledgers.receipt_home(index)) for index, path in enumerate(self.ledgers.receipt_files))))
+        head = rng.choice(self.ledgers.notes_of(home) if rng.random() < 0.8 else self.ledgers.notes)
         (self.place / "head").write_bytes(flip_text(rng, head, note) if rng.random() < 0.7 else head)
-        target = rng.choice((self.ledgers.home / "ledger.db", self.ledgers.receipt_file, self.ledgers.short))
-        return f"{target.name} {note}", self._compare(target, self.ledgers.trust, "--expect-head", str(self.place / "head"))
+        return f"{target.name} {note}", self._compare(target, home / "trust", "--expect-head", str(self.place / "head"))
+
+    def _some_copy(self, rng: random.Random) -> tuple[pathlib.Path, pathlib.Path]:
+        """A copy to damage, and its trust file."""
+        source, home = rng.choice((self.ledgers.whole[0], *self.ledgers.whole[3:]))
+        return self._copy(source), home / "trust"
 
     def _copy(self, source: pathlib.Path | None = None) -> pathlib.Path:
         source, target = source or self.ledgers.home / "ledger.db", self.place / "damaged.db"
@@ -168,7 +195,13 @@ def report(what: str, differences: list[str]) -> None:
 def fixed(comparison: Comparison) -> int:
     """The undamaged ledgers, and the known disagreements, which must still be there."""
     failures = 0
-    for scenario in scenarios.SCENARIOS:
+    ledgers = comparison.ledgers
+    receipts = [(path, ledgers.receipt_home(index)) for index, path in enumerate(ledgers.receipt_files)]
+    for path, home in [*ledgers.whole, *receipts]:
+        if differences := comparison.untouched(path, home / "trust"):
+            report(f"untouched {path}", differences)
+            failures += 1
+    for scenario in SCENARIOS:
         differences = comparison.scenario(scenario.__name__)
         if differences and not comparison.is_known(differences):
             report(f"scenario {scenario.__name__}", differences)

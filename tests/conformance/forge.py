@@ -17,6 +17,11 @@ from typing import Any
 from reader import ed25519, merkle, notes, plan_digest, profile, spec, statement
 
 
+NAMES = ("host 2", "host 3", "log 2", "host", "log", "root", "stranger")
+WITNESS = "witness.example/w"
+ENDS = ("ledger.created", "run.closed", "run.recovered")
+
+
 @dataclass
 class Entry:
     """One record to be. `signer` overrides who signs: host, run, or a stranger."""
@@ -34,6 +39,15 @@ class Entry:
 
 def seed(text: str) -> bytes:
     return hashlib.sha256(b"aasm conformance\n" + text.encode("utf-8")).digest()
+
+
+def public(name: str) -> str:
+    """The key whose seed has this name, in hex."""
+    return ed25519.public_of(seed(name)).hex()
+
+
+def sign_text(name: str, text: str) -> str:
+    return base64.b64encode(ed25519.sign(seed(name), text.encode("utf-8"))).decode("ascii")
 
 
 def load(path: pathlib.Path) -> list[Entry]:
@@ -74,9 +88,19 @@ class Forge:
     leaves: list[bytes] = field(default_factory=list)
     skip_checkpoints: set[int] = field(default_factory=set)
     digests: bool = True
+    host: str = "host"
+    log: str = "log"
+    log_after: tuple[int, str] | None = None
+    given: dict[str, str] = field(default_factory=dict)
+    witnessed: set[int] = field(default_factory=set)
+    pins: str = "log"
+    revokes: dict[str, int] = field(default_factory=dict)
 
     def copy(self) -> Forge:
         return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
+
+    def keyid(self, name: str) -> str:
+        return merkle.sha256(bytes.fromhex(public(name))).hex()
 
     def root(self) -> bytes:
         return ed25519.public_of(seed("root"))
@@ -84,20 +108,32 @@ class Forge:
     def key_of(self, entry: Entry) -> bytes:
         """The seed that signs this entry."""
         host = statement.ledger_kind(entry.kind) or entry.kind in ("run.opened", "run.recovered")
-        who = entry.signer or ("host" if host else "run")
+        who = entry.signer or (self.host if host else "run")
         return seed(entry.run if who == "run" else who)
 
-    def certificate(self, purpose: str) -> dict[str, str]:
-        public = ed25519.public_of(seed(purpose)).hex()
-        text = f"aasm.cert.v1\n{self.origin}\n{purpose}\n{public}".encode("utf-8")
-        signature = base64.b64encode(ed25519.sign(seed("root"), text)).decode("ascii")
-        return {"key": public, "purpose": purpose, "signature": signature}
+    def certificate(self, purpose: str, name: str = "", root: str = "root") -> dict[str, str]:
+        key = public(name) if name else self.given.get(purpose, public(purpose))
+        return {"key": key, "purpose": purpose,
+                "signature": sign_text(root, f"aasm.cert.v1\n{self.origin}\n{purpose}\n{key}")}
+
+    def change_keys(self, entry: Entry) -> None:
+        """Goes on with the new keys, as a writer does; a key that no name has changes nothing."""
+        body = entry.body
+        certificate = body.get("certificate") if entry.kind == "key.replaced" else {
+            "purpose": body.get("purpose"), "key": body.get("new_key")} if entry.kind == "key.rotated" else None
+        if not isinstance(certificate, dict):
+            return
+        name = next((one for one in NAMES if public(one) == certificate.get("key")), "")
+        if name and certificate.get("purpose") == "host":
+            self.host = name
+        elif name and certificate.get("purpose") == "log":
+            self.log = name
 
     def rekey(self, entry: Entry) -> None:
         """Puts our keys where the real ones stood; leaves alone what a mutation has taken away."""
         body = entry.body
         if entry.kind == "ledger.created":
-            body.update(origin=self.origin, root=self.root().hex(), host=self.certificate("host"),
+            body.update(origin=self.origin, root=self.given.get("root", self.root().hex()), host=self.certificate("host"),
                         log=self.certificate("log"))
         if entry.kind == "run.opened":
             body["run_key"] = ed25519.public_of(seed(entry.run)).hex()
@@ -134,6 +170,8 @@ class Forge:
         for seq, entry in enumerate(self.entries):
             if rekey:
                 self.rekey(entry)
+            if entry.kind == "key.replaced":
+                self.change_keys(entry)
             payload = respelled(self.payload(seq, prev, entry), *entry.respell)
             key = self.key_of(entry)
             leaf = merkle.leaf_hash(payload)
@@ -142,11 +180,15 @@ class Forge:
             self.leaves.append(leaf)
             tree.append(leaf)
             prev = leaf
-            if (entry.kind in ("ledger.created", "run.closed", "run.recovered")) and tree.size not in self.skip_checkpoints:
+            if entry.kind == "key.rotated":
+                self.change_keys(entry)
+            if (entry.kind in ENDS or entry.kind.startswith("key.")) and tree.size not in self.skip_checkpoints:
                 self.checkpoint(tree)
 
     def checkpoint(self, tree: merkle.CompactRange) -> None:
-        note = notes.make(self.origin, tree.size, tree.root(), seed("log"))
+        note = notes.make(self.origin, tree.size, tree.root(), seed(self.log if self.log_after is None or tree.size <= self.log_after[0] else self.log_after[1]))
+        if tree.size in self.witnessed:
+            note = notes.cosign(note, WITNESS, seed(WITNESS), 1)
         self.checkpoints.append((tree.size, note, tree.frontier()))
 
     def write(self, path: pathlib.Path) -> None:
@@ -166,6 +208,10 @@ class Forge:
         connection.close()
 
     def trust(self) -> tuple[bytes, bytes]:
-        log = notes.VerifierKey(self.origin, notes.LOG_TYPE, ed25519.public_of(seed("log"))).text()
+        """Pins and revokes keys by name; asks for the witness where any checkpoint has its signature."""
+        log = notes.VerifierKey(self.origin, notes.LOG_TYPE, bytes.fromhex(public(self.pins))).text()
         root = notes.VerifierKey(self.origin, notes.LOG_TYPE, self.root()).text()
-        return f"log {log}\nquorum none\n".encode(), f"root {self.origin} {root}\n".encode()
+        witness = notes.VerifierKey(WITNESS, notes.WITNESS_TYPE, bytes.fromhex(public(WITNESS))).text()
+        quorum = f"witness w {witness}\nquorum w\n" if self.witnessed else "quorum none\n"
+        revoked = "".join(f"revoked {self.keyid(name)} {limit}\n" for name, limit in self.revokes.items())
+        return f"log {log}\n{quorum}".encode(), f"root {self.origin} {root}\n{revoked}".encode()

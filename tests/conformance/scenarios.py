@@ -12,6 +12,9 @@ from typing import Any
 from forge import Entry, Forge
 
 
+AT_START = ("boundary.proved", "process.started", "decision.batch", "process.exited")
+
+
 class Run:
     """The entries of one run in a forge."""
 
@@ -184,14 +187,6 @@ def second_list(run: Run) -> None:
     run.insert_before("boundary.proved", copy.deepcopy(run.all("control.prepared")[0]))
 
 
-def key_rotated(run: Run) -> None:
-    """A key record that this version does not know, and what a new host key signed after it."""
-    opened = run.all("run.opened")[0]
-    position = run.forge.entries.index(opened)
-    run.forge.entries.insert(position, Entry("key.rotated", "", {}, opened.wall, opened.mono_ns, opened.boot))
-    opened.signer = "stranger"
-
-
 def lossy(run: Run) -> None:
     run.body("run.closed")["channel"]["dropped"] = 4
 
@@ -204,10 +199,81 @@ def self_protection(run: Run) -> None:
     run.event()["rule"] = "self_protection.ptrace"
 
 
-def recovered(run: Run) -> None:
+def recovered(run: Run, last: str = "process.exited", permitted: bool = True, without: tuple[str, ...] = ()) -> None:
     closing = run.all("run.closed")[0]
     closing.kind, closing.boot = "run.recovered", "another-boot"
-    closing.body = {"last_kind": "process.exited", "program_may_have_run": True}
+    closing.body = {"last_kind": last, "program_may_have_run": permitted}
+    run.forge.entries[:] = [one for one in run.forge.entries if one.run != run.id or one.kind not in without]
+
+
+def recovered_before_start(run: Run) -> None:
+    recovered(run, "control.prepared", False, AT_START)
+
+
+def recovered_before_start_said_started(run: Run) -> None:
+    recovered(run, "control.prepared", True, AT_START)
+
+
+def recovered_unproved(run: Run) -> None:
+    recovered(run, "process.started", True, ("boundary.proved", *AT_START[2:]))
+
+
+def recovered_unproved_said_not_started(run: Run) -> None:
+    recovered(run, "process.started", False, ("boundary.proved", *AT_START[2:]))
+
+
+def recovered_unconfined(run: Run, permitted: bool = True) -> None:
+    recovered(run, "plan.resolved", permitted, ("control.prepared", *AT_START))
+    plan = run.body("plan.resolved")
+    plan.pop("backend")
+    plan.update(requested="none", posture="unconfined")
+
+
+def recovered_unconfined_said_not_started(run: Run) -> None:
+    recovered_unconfined(run, False)
+
+
+def recovered_after_unreadable_plan(run: Run) -> None:
+    recovered_unconfined(run, False)
+    run.body("plan.resolved").clear()
+
+
+def recovered_after_unreadable_proof(run: Run) -> None:
+    recovered(run, "boundary.proved", False, AT_START[1:])
+    run.body("boundary.proved").clear()
+
+
+def recovered_after_unreadable_proof_said_started(run: Run) -> None:
+    recovered(run, "boundary.proved", True, AT_START[1:])
+    run.body("boundary.proved").clear()
+
+
+def recovered_by_its_run_key(run: Run) -> None:
+    recovered(run)
+    run.all("run.recovered")[0].signer = "run"
+
+
+def recovered_after_stranger(run: Run) -> None:
+    recovered_unproved(run)
+    run.all("process.started")[0].signer = "stranger"
+
+
+def recovered_and_closed(run: Run) -> None:
+    closed = copy.deepcopy(run.all("run.closed")[0])
+    run.forge.entries.append(closed)
+    recovered(run)
+    closed.kind, closed.signer = "run.closed", "run"
+
+
+def recovered_twice(run: Run) -> None:
+    recovered(run)
+    run.forge.entries.append(copy.deepcopy(run.all("run.recovered")[0]))
+
+
+def witnessed_but_for_open_run(run: Run) -> None:
+    """Every checkpoint is witnessed; the last run has no end yet."""
+    del run.forge.entries[-2:]
+    run.forge.witnessed = set(range(100))
 
 
 def two_parts(run: Run) -> None:
@@ -235,6 +301,10 @@ def two_denials(run: Run) -> None:
 SCENARIOS: tuple[Callable[[Run], None], ...] = (
     observed, observed_elsewhere, kill, kill_but_answered, experimental, degraded, unsupported, unmet, unmet_required,
     wall_clock, wall_clock_not_stated, memory, allowed, allowed_another, allowed_by_group, nested, lossy,
-    host_permission, self_protection, recovered, two_parts, two_denials, denied_against_policy, denied_and_denied,
+    host_permission, self_protection, recovered, recovered_before_start,
+    recovered_before_start_said_started, recovered_unproved, recovered_unproved_said_not_started, recovered_unconfined,
+    recovered_unconfined_said_not_started, recovered_after_unreadable_plan, recovered_after_unreadable_proof,
+    recovered_after_unreadable_proof_said_started, recovered_by_its_run_key, recovered_after_stranger, recovered_and_closed,
+    recovered_twice, two_parts, two_denials, denied_against_policy, denied_and_denied,
     allowed_and_denied, denied_without_errno, observe_mode, disabled_mode, foreign_machine, killed, killed_without_policy,
-    overflow, second_list, key_rotated)
+    overflow, second_list)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import ed25519
 from .findings import Findings
 from .keys import KeyState
 from .merkle import CompactRange
-from .notes import Note, NoteError, signed_by
+from .notes import Note, NoteError, VerifierKey, signed_by
+from .revocations import Revocations
 from .trust import Trust
 
 
@@ -18,7 +19,7 @@ class Checkpoints:
     findings: Findings
     keys: KeyState | None
     trust: Trust | None
-    revocation: Callable[[bytes, int, int], None]
+    revocations: Revocations
     sizes: list[int] = field(default_factory=list)
     notes: dict[int, Note] = field(default_factory=dict)
     raw: dict[int, bytes] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Checkpoints:
             root, edge = trees[size]
             healthy = self._note(size, note, root, seq)
             if self.keys is not None:
-                self.revocation(self.keys.log, seq, seq)
+                self.revocations.signed(self.keys.log_at(size), seq, seq)
             if frontier != edge:
                 self.findings.add("checkpoint_frontier", seq, frontier.hex(), edge.hex())
             if healthy:
@@ -62,9 +63,9 @@ class Checkpoints:
             if note.origin != self.keys.origin:
                 self.findings.add("checkpoint_origin", seq, note.origin)
                 healthy = False
-            signed = signed_by(note, self.keys.log_key)
-            if signed is not True:
-                self.findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature", seq)
+            fault = log_fault(note, self.keys.log_key(size))
+            if fault:
+                self.findings.add(fault, seq)
                 healthy = False
         self.cosigned[size] = cosigners(note, self.trust, seq, self.findings)
         if note.size != size:
@@ -88,9 +89,22 @@ class Checkpoints:
         if total - last > distance:
             self.findings.add("checkpoint_cadence", total - 1)
 
+    def witnessed(self) -> list[int]:
+        """Sizes of the checkpoints that are right and that the quorum signed, where the trust file asks for one."""
+        if self.trust is None or self.trust.quorum in (None, "none"):
+            return []
+        return [size for size in self.good if self.trust.met(self.trust.quorum, self.cosigned.get(size, set()))]
+
     @property
     def signed_up_to(self) -> int:
         return max(self.good, default=0)
+
+
+def log_fault(note: Note, key: VerifierKey) -> str:
+    """What is wrong with the log key's signature, or nothing."""
+    if not ed25519.acceptable_key(key.public):
+        return "key_unresolved"
+    return {None: "checkpoint_unsigned", False: "checkpoint_bad_signature", True: ""}[signed_by(note, key)]
 
 
 def cosigners(note: Note, trust: Trust | None, seq: int, findings: Findings) -> set[str]:
@@ -142,7 +156,7 @@ def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, trust: Tr
 
 def _signed(note: Note, keys: KeyState | None, trust: Trust | None, findings: Findings) -> bool:
     """By a pinned log key of its origin or by the file's own."""
-    candidates = (trust.logs_of(note.origin) if trust else []) + ([keys.log_key] if keys else [])
+    candidates = (trust.logs_of(note.origin) if trust else []) + (keys.log_keys() if keys else [])
     results = [signed_by(note, key) for key in candidates]
     if True in results:
         return True

@@ -18,21 +18,42 @@ def keyid(public: bytes) -> bytes:
 
 @dataclass
 class KeyState:
-    """The keys that record 0 establishes. None stands for a key that could not be established."""
+    """The keys in force. `logs` are the log keys in turn, each with the first size that it signs."""
 
     origin: str
     root: bytes
     host: bytes
-    log: bytes
+    logs: list[tuple[int, bytes]]
     distance: int
+    had: set[bytes]
 
     @property
-    def log_key(self) -> VerifierKey:
-        return VerifierKey(self.origin, LOG_TYPE, self.log)
+    def log(self) -> bytes:
+        return self.logs[-1][1]
+
+    def log_at(self, size: int) -> bytes:
+        """The log key in force after `size` records."""
+        return next((key for first, key in reversed(self.logs) if first <= size), self.logs[0][1])
+
+    def log_key(self, size: int) -> VerifierKey:
+        return VerifierKey(self.origin, LOG_TYPE, self.log_at(size))
+
+    def log_keys(self) -> list[VerifierKey]:
+        return [VerifierKey(self.origin, LOG_TYPE, key) for _first, key in self.logs]
+
+    def ids(self) -> set[bytes]:
+        return {keyid(key) for key in self.had}
+
+    def change(self, purpose: str, new: bytes, size: int) -> None:
+        self.had.add(new)
+        if purpose == "host":
+            self.host = new
+        else:
+            self.logs.append((size, new))
 
 
 def certificate_valid(root: bytes, origin: str, purpose: str, certificate: dict[str, Any]) -> bool:
-    if certificate["purpose"] != purpose:
+    if certificate["purpose"] != purpose or not ed25519.acceptable_key(bytes.fromhex(certificate["key"])):
         return False
     try:
         signature = decode_base64(certificate["signature"])
@@ -48,8 +69,8 @@ def establish(body: dict[str, Any], findings: Findings) -> KeyState:
     for purpose in ("host", "log"):
         if not certificate_valid(root, body["origin"], purpose, body[purpose]):
             findings.add("certificate_bad", 0, detail=purpose)
-    return KeyState(body["origin"], root, bytes.fromhex(body["host"]["key"]), bytes.fromhex(body["log"]["key"]),
-                    body["checkpoint_every"])
+    host, log = (bytes.fromhex(body[name]["key"]) for name in ("host", "log"))
+    return KeyState(body["origin"], root, host, [(0, log)], body["checkpoint_every"], {root, host, log})
 
 
 def check_pins(state: KeyState, trust: Trust | None, explicit: bool, findings: Findings) -> bool:
@@ -62,6 +83,6 @@ def check_pins(state: KeyState, trust: Trust | None, explicit: bool, findings: F
         findings.add("root_mismatch", 0)
     if not logs:
         findings.add("log_not_pinned", 0)
-    elif all(key.public != state.log for key in logs):
+    elif not {key.public for key in logs} & {key for _first, key in state.logs}:
         findings.add("log_key_mismatch", 0)
     return True

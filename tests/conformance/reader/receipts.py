@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import bodies, merkle, profile
-from .checkpoints import check_quorum, compare_reference_by_note, cosigners
+from .checkpoints import check_quorum, compare_reference_by_note, cosigners, log_fault
 from .findings import Findings
 from .keys import KeyState, check_pins
-from .notes import Note, NoteError, decode_base64, signed_by
+from .notes import Note, NoteError, decode_base64
 from .scan import Scan
 
 if TYPE_CHECKING:
@@ -108,9 +108,8 @@ def check(data: bytes, options: Options, findings: Findings) -> None:
         return
     if not _genesis(scan, first) or scan.keys is None:
         return
-    _note(scan, scan.keys, receipt, options)
     _run(scan, receipt)
-    scan.finish()
+    _note(scan, scan.keys, receipt, options)
     for entry in receipt.entries:
         leaf = merkle.leaf_hash(entry.payload)
         if merkle.root_from_path(leaf, entry.index, receipt.note.size, entry.path) != receipt.note.root:
@@ -135,11 +134,14 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     check_pins(keys, options.trust, options.explicit, findings)
     if note.origin != keys.origin:
         findings.add("checkpoint_origin", actual=note.origin)
-    signed = signed_by(note, keys.log_key)
-    if signed is not True:
-        findings.add("checkpoint_unsigned" if signed is None else "checkpoint_bad_signature")
-    scan.revocation(keys.log, note.size - 1, note.size - 1)
-    check_quorum(cosigners(note, options.trust, -1, findings), options.trust, findings)
+    fault = log_fault(note, keys.log_key(note.size))
+    if fault:
+        findings.add(fault)
+    scan.revocations.signed(keys.log_at(note.size), note.size - 1, note.size - 1)
+    cosigned = cosigners(note, options.trust, -1, findings)
+    check_quorum(cosigned, options.trust, findings)
+    asked = options.trust is not None and options.trust.quorum not in (None, "none")
+    scan.revocations.finish([note.size] if asked and options.trust.met(options.trust.quorum, cosigned) else [])
     for reference in options.references:
         compare_reference_by_note(reference, keys, note, options.trust, findings)
 
@@ -150,7 +152,7 @@ def _run(scan: Scan, receipt: Receipt) -> None:
     for entry in receipt.entries[1:]:
         key = bytes.fromhex(opened.statement.body["run_key"]) if opened else None
         record = scan.single(entry.index, entry.payload, entry.keyid, entry.signature, key)
-        if record is None or not record.known:
+        if record is None or not record.known or record.statement.kind.startswith("key."):
             continue
         kind = record.statement.kind
         if kind == "run.opened" and opened is None:

@@ -136,8 +136,17 @@ def _closed(body: Body) -> Iterator[Rule]:
     yield 1 <= channel.get("nested_filter_event", 1) <= max(channel["events"], "nested_filter_event" not in channel), "nested filter"
 
 
+def _rotated(body: Body) -> Iterator[Rule]:
+    yield body["purpose"] in ("host", "log"), "purpose"
+    yield ("old_signature" in body) == (body["purpose"] == "log"), "old_signature"
+
+
+def _replaced(body: Body) -> Iterator[Rule]:
+    yield body["certificate"]["purpose"] in ("host", "log"), "purpose"
+
+
 RULES: dict[str, Callable[[Body], Iterator[Rule]]] = {
     "ledger.created": _created, "run.opened": _opened, "policy.resolved": _policy, "capability.probed": _probed,
     "plan.resolved": _plan, "plan.refused": _refused, "control.prepared": _control, "boundary.proved": _parts,
     "process.started": _started, "decision.batch": _decisions, "observation.batch": _batch,
-    "process.exited": _exited, "run.closed": _closed}
+    "process.exited": _exited, "run.closed": _closed, "key.rotated": _rotated, "key.replaced": _replaced}

@@ -22,7 +22,7 @@ class Run:
     records: list[Record] = field(default_factory=list)
     count: int = 0
     started: bool = False
-    proved: bool = False
+    permitted: bool = False
     end: str = ""
     last_kind: str = ""
     last_seq: int = -1
@@ -36,6 +36,12 @@ class Run:
             return "unfinished"
         ending = str(last.body["ending"])
         return "failed_before_start" if ending.endswith("_failed") else ending
+
+
+def _permits(record: Record) -> bool:
+    """Once it stands the program may have run: section 4.6, `program_may_have_run`."""
+    kind, body = record.statement.kind, record.statement.body
+    return kind in ("boundary.proved", "process.started") or (kind == "plan.resolved" and body["posture"] == "unconfined")
 
 
 @dataclass
@@ -67,7 +73,7 @@ class RunTable:
             run.started = True
         if statement.kind in ENDS:
             self._end(run, record, scan)
-        run.proved = run.proved or statement.kind == "boundary.proved"
+        run.permitted = run.permitted or record.known and _permits(record)
         self._count(run, record, scan)
 
     def _open(self, record: Record, scan: Scan) -> None:
@@ -105,5 +111,5 @@ class RunTable:
         if statement.kind == "run.closed" and body["records"] != run.count:
             scan.findings.add("records_count_mismatch", record.seq, str(body["records"]), str(run.count))
         if statement.kind == "run.recovered" and (body["last_kind"], body["program_may_have_run"]) != (
-                run.last_kind, run.proved or run.started):
+                run.last_kind, run.permitted):
             scan.findings.add("recovery_differs", record.seq)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import bodies, ed25519, keys, merkle, profile
+from . import bodies, ed25519, key_changes, keys, merkle, profile
 from .findings import Findings
 from .keys import KeyState
+from .revocations import Revocations
 from .runs import RunTable
 from .statement import Statement, StatementError, ledger_kind, parse
 from .trust import Trust
@@ -50,11 +51,13 @@ class Scan:
     run_ends: list[int] = field(default_factory=list)
     open_tail: list[bool] = field(default_factory=list)
     skipped: int = 0
-    revoked_before: dict[bytes, int] = field(default_factory=dict)
     skipped_key: bool = False
     next_seq: int = 0
     previous: bytes | None = None
     runs: RunTable = field(default_factory=RunTable)
+
+    def __post_init__(self) -> None:
+        self.revocations = Revocations(self.findings, self.trust)
 
     def row(self, row: tuple[Any, ...]) -> None:
         position = self.tree.size
@@ -84,9 +87,11 @@ class Scan:
         self._envelope(record, statement.prev, keyid)
         self._body(record)
         if statement.known and not record.known:
+            self._follow(record)
             return None
         signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
         record.signed = self._signature(record, payload, signature, signer)
+        self._follow(record)
         return record
 
     def _columns(self, seq: int, prev: bytes, leaf_column: bytes, leaf: bytes) -> None:
@@ -115,6 +120,7 @@ class Scan:
         run = self.runs.get(statement.run)
         if host_signs(statement.kind) or not statement.run or (run is not None and not run.end):
             record.signed = self._signature(record, payload, signature, self._signer(record))
+        self._follow(record)
         self._enter(record)
 
     def statement(self, seq: int, payload: bytes) -> Statement | None:
@@ -145,7 +151,8 @@ class Scan:
         self.keys = keys.establish(statement.body, self.findings)
         if statement.log != self.origin:
             self.findings.add("origin_mismatch", record.seq)
-        self.revocation(self.keys.root, 0, record.seq)
+        self.revocations.own = self.keys.ids()
+        self.revocations.signed(self.keys.root, 0, record.seq)
 
     def _envelope(self, record: Record, prev: bytes, keyid: bytes) -> None:
         statement, seq = record.statement, record.seq
@@ -162,7 +169,6 @@ class Scan:
         if not statement.known:
             record.known = False
             self.skipped += 1
-            self.skipped_key = self.skipped_key or statement.kind.startswith("key.")
             self.findings.add("record_skipped", record.seq, statement.kind)
             return
         try:
@@ -174,7 +180,8 @@ class Scan:
     def _signer(self, record: Record) -> bytes | None:
         statement = record.statement
         if host_signs(statement.kind) or not statement.run:
-            return self.keys.host if self.keys else None
+            own = key_changes.new_host(statement.kind, statement.body) if record.known else None
+            return (own or self.keys.host) if self.keys else None
         run = self.runs.get(statement.run)
         return run.key if run else None
 
@@ -190,28 +197,19 @@ class Scan:
             self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
             record.derivable = not self.skipped_key
             return False
+        self.revocations.signed(signer, record.position, record.seq)
         if not ed25519.verify(signer, merkle.pae(payload), signature):
             self.findings.add("bad_signature", record.seq)
             return False
-        return self._not_revoked(record, signer)
-
-    def _not_revoked(self, record: Record, signer: bytes) -> bool:
-        self.revocation(signer, record.position, record.seq)
         return True
 
-    def revocation(self, signer: bytes, position: int, seq: int) -> None:
-        limit = self.trust.revoked.get(keys.keyid(signer)) if self.trust else None
-        if limit is None:
-            return
-        if position < limit:
-            self.revoked_before[signer] = seq
-        else:
-            self.findings.add("key_revoked", seq)
-
-    def finish(self) -> None:
-        """After the last record: what is reported once a key."""
-        for seq in self.revoked_before.values():
-            self.findings.add("key_revoked_before_limit", seq)
+    def _follow(self, record: Record) -> None:
+        """A key record that cannot be followed may have brought in any key."""
+        if record.statement.kind.startswith("key."):
+            followed = record.known and self.keys is not None
+            self.skipped_key = self.skipped_key or not followed
+            if followed:
+                key_changes.follow(self, self.keys, record)
 
     def _enter(self, record: Record) -> None:
         statement = record.statement

@@ -78,15 +78,15 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
         scan.row(row)
     report["coverage"].update(records=len(scan.leaves), unsigned_tail=len(scan.leaves), skipped=scan.skipped)
     if tables.broken:
-        scan.finish()
+        scan.revocations.finish([])
         return
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
         check_pins(scan.keys, options.trust, options.explicit, findings)
-    marks = Checkpoints(findings, scan.keys, options.trust, scan.revocation)
+    marks = Checkpoints(findings, scan.keys, options.trust, scan.revocations)
     marks.check(tables.checkpoints, scan.leaves)
-    scan.finish()
+    scan.revocations.finish(marks.witnessed())
     marks.cadence(scan.run_ends, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
     withheld = blobs.check(tables.blobs, scan.records, findings)
     blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
@@ -124,7 +124,7 @@ def _probes(scan: Scan, options: Options) -> dict[int, Record]:
         if record.statement.kind != "capability.probed" or not record.known:
             continue
         reference, run = record.statement.body.get("reference"), scan.runs.get(record.statement.run)
-        entered = run is not None and any(one is record for one in run.records) and run.id.startswith(options.run)
+        entered = run is not None and run.opened.derivable and any(one is record for one in run.records) and run.id.startswith(options.run)
         if entered and reference is not None and reference["seq"] not in found:
             scan.findings.add("probe_reference_dangling", record.seq)
         found[record.seq] = record
