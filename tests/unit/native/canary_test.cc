@@ -233,9 +233,9 @@ TEST_F(PlanCanariesTest, AStatedListMakesTheForbiddenCallItsCanary) {
 TEST_F(PlanCanariesTest, UnderSomebodyElsesFilterEachHarmlessCallIsTried) {
   outer_filter_ = true;
   const CanaryPlan made = plan();
-  ASSERT_EQ(made.forbidden_entries.size(), 4U);
-  for (const char* id :
-       {"syscall.unshare", "syscall.kcmp", "syscall.process_vm_readv", "syscall.seccomp"}) {
+  // Not seccomp: where policy states no list, it is judged by its arguments and not always refused.
+  ASSERT_EQ(made.forbidden_entries.size(), 3U);
+  for (const char* id : {"syscall.unshare", "syscall.kcmp", "syscall.process_vm_readv"}) {
     ASSERT_NE(find(made, id), nullptr) << id;
     EXPECT_EQ(find(made, id)->missing_control, MissingControl::kNoCanary) << id;
     EXPECT_TRUE(find(made, id)->must_be_reported) << id;
