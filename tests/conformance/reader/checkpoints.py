@@ -41,8 +41,6 @@ class Checkpoints:
             self.raw[size] = note
             root, edge = trees[size]
             healthy = self._note(size, note, root, seq)
-            if self.keys is not None:
-                self.revocations.signed(self.keys.log_at(size), seq, seq)
             if frontier != edge:
                 self.findings.add("checkpoint_frontier", seq, frontier.hex(), edge.hex())
             if healthy:
@@ -63,7 +61,10 @@ class Checkpoints:
             if note.origin != self.keys.origin:
                 self.findings.add("checkpoint_origin", seq, note.origin)
                 healthy = False
-            fault = log_fault(note, self.keys.log_key(size))
+            key = self.keys.log_key(size)
+            fault = log_fault(note, key)
+            if not fault:
+                self.revocations.signed(key.public, seq, seq)
             if fault:
                 self.findings.add(fault, seq)
                 healthy = False

@@ -113,6 +113,9 @@ def check_schema(connection: sqlite3.Connection, findings: Findings) -> bool:
     return True
 
 
+BATCH = 256  # Records are placed a batch at a time, so one that cannot be read whole is not (ledger-format.md 9.1, step 3).
+
+
 def _read_tables(connection: sqlite3.Connection, findings: Findings) -> Tables | None:
     if not check_schema(connection, findings):
         return None
@@ -128,6 +131,8 @@ def _read_tables(connection: sqlite3.Connection, findings: Findings) -> Tables |
         except sqlite3.DatabaseError as error:
             findings.add(_code(error), detail=str(error))
             tables.broken = True
+            if rows is tables.records:
+                del rows[len(rows) // BATCH * BATCH:]
             break
     return tables
 

@@ -137,7 +137,8 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     fault = log_fault(note, keys.log_key(note.size))
     if fault:
         findings.add(fault)
-    scan.revocations.signed(keys.log_at(note.size), note.size - 1, note.size - 1)
+    if not fault:
+        scan.revocations.signed(keys.log_at(note.size), note.size - 1, note.size - 1)
     cosigned = cosigners(note, options.trust, -1, findings)
     check_quorum(cosigned, options.trust, findings)
     asked = options.trust is not None and options.trust.quorum not in (None, "none")

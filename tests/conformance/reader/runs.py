@@ -87,7 +87,7 @@ class RunTable:
     def _list(self, run: Run, record: Record, scan: Scan) -> None:
         """The parts of one list stand together (ledger-format.md section 3)."""
         kind = record.statement.kind
-        if run.open_list and record.known and kind != run.open_list:
+        if run.open_list and kind != run.open_list:
             scan.findings.add("part_missing", record.seq, kind, f"the next part of {run.open_list}", run.id)
         run.open_list = ""
         if record.known and "parts" in record.statement.body and kind in LISTS:
