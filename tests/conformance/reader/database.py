@@ -95,6 +95,7 @@ def open_hostile(path: pathlib.Path) -> Iterator[sqlite3.Connection]:
 
 def check_schema(connection: sqlite3.Connection, findings: Findings) -> bool:
     """Ids and the text of the schema, then integrity_check."""
+    connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # The ids are 0 where the header is cut off.
     [(application,)] = connection.execute("PRAGMA application_id").fetchall()
     [(version,)] = connection.execute("PRAGMA user_version").fetchall()
     if application != APPLICATION_ID:
