@@ -131,6 +131,22 @@ KeyChanged newest(const LedgerPaths& paths, const std::string& checkpoint, std::
   return changed;
 }
 
+struct Rotation {
+  KeySet next;
+  PendingRecord record;
+};
+
+// The record is signed by the host key that was in force, whichever of the two goes.
+Result<Rotation> rotated(const std::string& origin, KeyPurpose purpose, SigningKey host,
+                         SigningKey log, SigningKey fresh) {
+  if (purpose == KeyPurpose::kHost) {
+    PendingRecord record = AASM_TRY(rotation_record(origin, purpose, host, fresh, host));
+    return Rotation{{origin, std::move(fresh), std::move(log)}, std::move(record)};
+  }
+  PendingRecord record = AASM_TRY(rotation_record(origin, purpose, log, fresh, host));
+  return Rotation{{origin, std::move(host), std::move(fresh)}, std::move(record)};
+}
+
 }  // namespace
 
 Result<std::vector<LedgerKey>> list_keys(const LedgerPaths& paths) {
@@ -155,15 +171,9 @@ Result<KeyChanged> rotate_key(const LedgerPaths& paths, KeyPurpose purpose) {
     SigningKey log = AASM_TRY(session.load(KeyPurpose::kLog));
     SigningKey fresh = AASM_TRY(SigningKey::generate());
     AASM_TRY(session.stage(purpose, fresh));
-    std::vector<PendingRecord> records;
-    const bool is_host = purpose == KeyPurpose::kHost;
-    const KeySet next{origin, is_host ? std::move(fresh) : std::move(host),
-                      is_host ? std::move(log) : std::move(fresh)};
-    // The record is signed by the host key that was in force, whichever of the two goes.
-    records.push_back(AASM_TRY(is_host
-                                   ? rotation_record(origin, purpose, host, next.host, host)
-                                   : rotation_record(origin, purpose, log, next.log, next.host)));
-    note = AASM_TRY(session.commit(next, records));
+    const Rotation rotation =
+        AASM_TRY(rotated(origin, purpose, std::move(host), std::move(log), std::move(fresh)));
+    note = AASM_TRY(session.commit(rotation.next, {rotation.record}));
   }
   KeyChanged changed = newest(paths, note, 1);
   changed.origin = origin;

@@ -126,6 +126,7 @@ Result<VerifierKey> KeyHistory::log() const {
 std::vector<VerifierKey> KeyHistory::older_logs() const {
   std::vector<VerifierKey> logs;
   bool newest = true;
+  // NOLINTNEXTLINE(modernize-loop-convert): backwards
   for (auto one = introductions_.rbegin(); one != introductions_.rend(); ++one) {
     if (one->purpose != KeyPurpose::kLog || std::exchange(newest, false)) {
       continue;

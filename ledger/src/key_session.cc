@@ -15,9 +15,9 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
 
-KeySession::KeySession(const LedgerPaths& paths, LedgerDb db, sqlite::Transaction transaction,
+KeySession::KeySession(LedgerPaths paths, LedgerDb db, sqlite::Transaction transaction,
                        KeyHistory history, Head head)
-    : paths_(paths),
+    : paths_(std::move(paths)),
       db_(std::move(db)),
       transaction_(std::move(transaction)),
       history_(std::move(history)),

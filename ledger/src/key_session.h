@@ -35,8 +35,8 @@ class KeySession {
   schema::Result<std::string> commit(const KeySet& keys, const std::vector<PendingRecord>& records);
 
  private:
-  KeySession(const LedgerPaths& paths, LedgerDb db, sqlite::Transaction transaction,
-             KeyHistory history, Head head);
+  KeySession(LedgerPaths paths, LedgerDb db, sqlite::Transaction transaction, KeyHistory history,
+             Head head);
 
   LedgerPaths paths_;
   LedgerDb db_;

@@ -168,12 +168,13 @@ Result<SigningKey> load_key_in_force(const std::string& directory, const std::st
     if (!found && found.error().code() != ErrorCode::kNotFound) {
       return std::move(found).error();
     }
-    if (found && found->origin == origin && found->key.public_key() == in_force.key) {
-      if (name == next_name(purpose)) {
-        AASM_TRY(settle_next_key(directory, in_force.purpose));
-      }
-      return std::move(found->key);
+    if (!found || found->origin != origin || found->key.public_key() != in_force.key) {
+      continue;
     }
+    if (name == next_name(purpose)) {
+      AASM_TRY(settle_next_key(directory, in_force.purpose));
+    }
+    return std::move(found->key);
   }
   return Error(ErrorCode::kIntegrity,
                file_name(purpose) + " is not the " + std::string(purpose) + " key that record " +
