@@ -131,20 +131,21 @@ KeyChanged newest(const LedgerPaths& paths, const std::string& checkpoint, std::
   return changed;
 }
 
-struct Rotation {
-  KeySet next;
-  PendingRecord record;
-};
+// The record is signed by the host key that was in force, whichever of the two goes. It borrows
+// that key until it is committed.
+Result<std::string> commit_host_rotation(KeySession& session, const std::string& origin,
+                                         const SigningKey& host, SigningKey log, SigningKey fresh) {
+  const PendingRecord record =
+      AASM_TRY(rotation_record(origin, KeyPurpose::kHost, host, fresh, host));
+  return session.commit({origin, std::move(fresh), std::move(log)}, {record});
+}
 
-// The record is signed by the host key that was in force, whichever of the two goes.
-Result<Rotation> rotated(const std::string& origin, KeyPurpose purpose, SigningKey host,
-                         SigningKey log, SigningKey fresh) {
-  if (purpose == KeyPurpose::kHost) {
-    PendingRecord record = AASM_TRY(rotation_record(origin, purpose, host, fresh, host));
-    return Rotation{{origin, std::move(fresh), std::move(log)}, std::move(record)};
-  }
-  PendingRecord record = AASM_TRY(rotation_record(origin, purpose, log, fresh, host));
-  return Rotation{{origin, std::move(host), std::move(fresh)}, std::move(record)};
+Result<std::string> commit_log_rotation(KeySession& session, const std::string& origin,
+                                        SigningKey host, const SigningKey& log, SigningKey fresh) {
+  const KeySet next{origin, std::move(host), std::move(fresh)};
+  const PendingRecord record =
+      AASM_TRY(rotation_record(origin, KeyPurpose::kLog, log, next.log, next.host));
+  return session.commit(next, {record});
 }
 
 }  // namespace
@@ -171,9 +172,12 @@ Result<KeyChanged> rotate_key(const LedgerPaths& paths, KeyPurpose purpose) {
     SigningKey log = AASM_TRY(session.load(KeyPurpose::kLog));
     SigningKey fresh = AASM_TRY(SigningKey::generate());
     AASM_TRY(session.stage(purpose, fresh));
-    const Rotation rotation =
-        AASM_TRY(rotated(origin, purpose, std::move(host), std::move(log), std::move(fresh)));
-    note = AASM_TRY(session.commit(rotation.next, {rotation.record}));
+    if (purpose == KeyPurpose::kHost) {
+      note =
+          AASM_TRY(commit_host_rotation(session, origin, host, std::move(log), std::move(fresh)));
+    } else {
+      note = AASM_TRY(commit_log_rotation(session, origin, std::move(host), log, std::move(fresh)));
+    }
   }
   KeyChanged changed = newest(paths, note, 1);
   changed.origin = origin;
