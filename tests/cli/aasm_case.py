@@ -50,6 +50,8 @@ class AasmCase(unittest.TestCase):
         self.write_policy()
         self.env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(self.root), "LANG": "C.UTF-8",
                     "AASM_HOME": str(self.home)}
+        if "ASAN_OPTIONS" in os.environ:
+            self.env["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"]
         if self.initialise:
             self.ok("init", "--org", "test.example")
 
