@@ -83,14 +83,21 @@ Result<void> check_record_zero(LedgerDb& db, const std::string& origin) {
              : Error(ErrorCode::kIntegrity, "the ledger has no record 0");
 }
 
-// The history of a ledger of `origin`: as kept, else by scanning.
-Result<KeyHistory> history_of(LedgerDb& db, const LedgerPaths& paths, const std::string& origin) {
-  std::optional<KeyHistory> kept = KeyHistory::kept(paths.heads, origin);
-  KeyHistory history = kept ? std::move(*kept) : AASM_TRY(KeyHistory::scan(db));
+struct FoundHistory {
+  KeyHistory history;
+  bool kept = false;  // read from heads/, else by scanning
+};
+
+// The history of a ledger of `origin`.
+Result<FoundHistory> history_of(LedgerDb& db, const LedgerPaths& paths, const std::string& origin) {
+  if (std::optional<KeyHistory> kept = KeyHistory::kept(paths.heads, origin)) {
+    return FoundHistory{std::move(*kept), true};
+  }
+  KeyHistory history = AASM_TRY(KeyHistory::scan(db));
   if (history.origin() != origin) {
     return Error(ErrorCode::kIntegrity, "the ledger belongs to other keys");
   }
-  return history;
+  return FoundHistory{std::move(history), false};
 }
 
 }  // namespace
@@ -115,7 +122,7 @@ const std::string& Store::newest_checkpoint() const {
 
 Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions options) {
   LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
-  const KeyHistory before = AASM_TRY(history_of(db, paths, keys.origin));
+  const KeyHistory before = AASM_TRY(history_of(db, paths, keys.origin)).history;
   VerifierKey log = AASM_TRY(before.log());
   // Before the transaction: a note released in between would look like a rolled-back ledger.
   const auto released = AASM_TRY(read_head_file(paths.heads, log, before.older_logs()));
@@ -126,8 +133,7 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
   const SignalBlock block;
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(db.begin(), "locking the ledger");
   AASM_TRY(check_record_zero(db, keys.origin));
-  const bool kept = KeyHistory::kept(paths.heads, keys.origin).has_value();
-  KeyHistory history = AASM_TRY(history_of(db, paths, keys.origin));
+  auto [history, kept] = AASM_TRY(history_of(db, paths, keys.origin));
   if (history != before) {
     return Error(ErrorCode::kUnavailable, "a key was changed just now: try again");
   }
