@@ -16,6 +16,7 @@
 #include "aasm/ledger_format/origin.h"
 #include "aasm/schema/base64.h"
 
+#include "support/code_of.h"
 #include "support/ledger_check.h"
 #include "support/ledger_home.h"
 
@@ -23,11 +24,7 @@ namespace aasm::ledger {
 namespace {
 
 using schema::ErrorCode;
-
-template <class T>
-std::optional<ErrorCode> code_of(const schema::Result<T>& result) {
-  return result.has_value() ? std::nullopt : std::optional(result.error().code());
-}
+using test::code_of;
 
 class InitTest : public testing::Test {
  protected:

@@ -16,19 +16,16 @@
 #include "aasm/schema/hex.h"
 
 #include "key_file.h"
+#include "support/code_of.h"
 #include "support/temp_dir.h"
 
 namespace aasm::ledger {
 namespace {
 
 using schema::ErrorCode;
+using test::code_of;
 
 constexpr const char* kOrigin = "test.example/ledger/0123456789abcdef";
-
-template <class T>
-std::optional<ErrorCode> code_of(const schema::Result<T>& result) {
-  return result.has_value() ? std::nullopt : std::optional(result.error().code());
-}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);

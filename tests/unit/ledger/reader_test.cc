@@ -11,18 +11,15 @@
 #include "aasm/ledger_format/merkle.h"
 #include "aasm/sqlite/connection.h"
 
+#include "support/code_of.h"
 #include "support/ledger_home.h"
 
 namespace aasm::ledger {
 namespace {
 
 using schema::ErrorCode;
+using test::code_of;
 using Records = std::vector<PendingRecord>;
-
-template <class T>
-std::optional<ErrorCode> code_of(const schema::Result<T>& result) {
-  return result.has_value() ? std::nullopt : std::optional(result.error().code());
-}
 
 // Two runs whose records stand between each other's: the first closed, the second open.
 class ReaderTest : public testing::Test {

@@ -17,6 +17,7 @@
 #include "aasm/sqlite/connection.h"
 
 #include "append.h"
+#include "support/code_of.h"
 #include "support/ledger_check.h"
 #include "support/ledger_home.h"
 
@@ -24,12 +25,8 @@ namespace aasm::ledger {
 namespace {
 
 using schema::ErrorCode;
+using test::code_of;
 using Records = std::vector<PendingRecord>;
-
-template <class T>
-std::optional<ErrorCode> code_of(const schema::Result<T>& result) {
-  return result.has_value() ? std::nullopt : std::optional(result.error().code());
-}
 
 class StoreTest : public testing::Test {
  protected:

@@ -11,12 +11,14 @@
 
 #include <gtest/gtest.h>
 
+#include "support/code_of.h"
 #include "support/temp_dir.h"
 
 namespace aasm::sqlite {
 namespace {
 
 using schema::ErrorCode;
+using test::code_of;
 
 constexpr int kConstraintUnique = 2067;  // SQLITE_CONSTRAINT_UNIQUE
 
@@ -37,11 +39,6 @@ class ConnectionTest : public testing::Test {
 
   test::TempDir dir_;
 };
-
-template <class T>
-std::optional<ErrorCode> code_of(const schema::Result<T>& result) {
-  return result.has_value() ? std::nullopt : std::optional(result.error().code());
-}
 
 TEST_F(ConnectionTest, CreateNewMakesAPrivateFile) {
   make("a.db");

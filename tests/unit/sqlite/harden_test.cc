@@ -9,17 +9,14 @@
 
 #include "aasm/sqlite/ledger_schema.h"
 
+#include "support/code_of.h"
 #include "support/temp_dir.h"
 
 namespace aasm::sqlite {
 namespace {
 
 using schema::ErrorCode;
-
-template <class T>
-std::optional<ErrorCode> code_of(const schema::Result<T>& result) {
-  return result.has_value() ? std::nullopt : std::optional(result.error().code());
-}
+using test::code_of;
 
 class HardenTest : public testing::Test {
  protected:

@@ -19,6 +19,7 @@
 #include "support/fault_vfs.h"
 #include "support/ledger_home.h"
 #include "support/temp_dir.h"
+#include "writer_home.h"
 
 // The writer at every operation on its files: killed, cut off from power, or told that it failed.
 // Afterwards no acknowledged record is missing, nothing verifies as FAILED, and the next run works.
@@ -126,20 +127,6 @@ Told run_session(const std::string& home, Fault fault, int at) {
     at_line = end + 1;
   }
   return told;
-}
-
-ledger_format::TrustSet trust_of(const ledger::LedgerPaths& paths) {
-  using ledger_format::NoteKeyType;
-  using ledger_format::VerifierKey;
-  const ledger::KeySet keys = ledger::load_keys(paths.keys).value();
-  const ledger::RootKey root = ledger::load_root_key(paths.keys).value();
-  ledger_format::TrustSet trust;
-  trust.policy.logs.push_back(
-      {VerifierKey::make(keys.origin, NoteKeyType::kEd25519, keys.log.public_key()).value(), ""});
-  trust.keys.roots.push_back(
-      {keys.origin,
-       VerifierKey::make("root", NoteKeyType::kEd25519, root.key.public_key()).value()});
-  return trust;
 }
 
 void expect_usable(const std::string& home, const Told& told, const std::string& where) {

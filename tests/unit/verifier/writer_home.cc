@@ -79,11 +79,11 @@ std::string WriterHome::head_note() const {
   return slurp(home_.paths().heads + "/" + name);
 }
 
-ledger_format::TrustSet WriterHome::trust() const {
+ledger_format::TrustSet trust_of(const ledger::LedgerPaths& paths) {
   using ledger_format::NoteKeyType;
   using ledger_format::VerifierKey;
-  const ledger::KeySet keys = home_.keys();
-  const ledger::RootKey root = ledger::load_root_key(home_.paths().keys).value();
+  const ledger::KeySet keys = ledger::load_keys(paths.keys).value();
+  const ledger::RootKey root = ledger::load_root_key(paths.keys).value();
   ledger_format::TrustSet trust;
   trust.policy.logs.push_back(
       {VerifierKey::make(keys.origin, NoteKeyType::kEd25519, keys.log.public_key()).value(), ""});
@@ -91,6 +91,10 @@ ledger_format::TrustSet WriterHome::trust() const {
       {keys.origin,
        VerifierKey::make("root", NoteKeyType::kEd25519, root.key.public_key()).value()});
   return trust;
+}
+
+ledger_format::TrustSet WriterHome::trust() const {
+  return trust_of(home_.paths());
 }
 
 VerifyRequest WriterHome::request() const {

@@ -30,6 +30,9 @@ class WriterHome {
   aasm::test::LedgerHome home_;
 };
 
+// What pins the root and log key of a home with one origin.
+ledger_format::TrustSet trust_of(const ledger::LedgerPaths& paths);
+
 // A file's content.
 std::string slurp(const std::string& path);
 void spit(const std::string& path, const std::string& bytes);
