@@ -139,7 +139,7 @@ class AasmCase(unittest.TestCase):
         status = pathlib.Path(f"/proc/{pid}/stat")
         try:
             return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # gone before the open, or between it and the read
             return False
 
 
