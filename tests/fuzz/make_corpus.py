@@ -34,34 +34,55 @@ JSON = {"numbers": '[0,-1,9007199254740991,-9007199254740991]', "unordered": '{"
 
 
 class Home:
-    """A ledger made with the built aasm, in a temporary folder."""
+    """A ledger made with the built aasm, in a folder of its own below `place`."""
 
-    def __init__(self, aasm, place):
-        self.aasm, self.place, self.home, self.work = aasm, place, place / "home", place / "work"
-        self.work.mkdir()
-        (place / "policy.yaml").write_text(POLICY)
-        (place / "refused.yaml").write_text(POLICY.replace('write: { allow: ["${WORKDIR}"', 'write: { allow: ["/"'))
-        self.command("init", "--org", "seed.example")
+    def __init__(self, aasm, place, name):
+        self.aasm, self.place = aasm, place / name
+        self.home, self.work = self.place / "home", self.place / "work"
+        self.work.mkdir(parents=True)
+        (self.place / "policy.yaml").write_text(POLICY)
+        (self.place / "refused.yaml").write_text(POLICY.replace('write: { allow: ["${WORKDIR}"', 'write: { allow: ["/"'))
+        self.env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(self.place), "AASM_HOME": str(self.home)}
+        self.command("init", "--org", f"{name}.example")
 
     def command(self, *arguments, status=0):
-        env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": str(self.place), "AASM_HOME": str(self.home)}
-        done = subprocess.run([self.aasm, *arguments], env=env, cwd=self.work, stdin=subprocess.DEVNULL,
+        done = subprocess.run([self.aasm, *arguments], env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != status:
             sys.exit(f"aasm {arguments}: status {done.returncode}\n{done.stderr}")
+        return done.stdout
 
     def run(self, *program, policy="policy.yaml", options=(), status=0):
         self.command("run", "exec", "--policy", str(self.place / policy), *options, "--", *program, status=status)
 
+    def kill_a_run(self):
+        """A supervisor that dies without a word; its program ends by itself."""
+        program = subprocess.Popen([self.aasm, "run", "exec", "--isolation", "none", "--policy", self.place / "policy.yaml",
+                                    "--", "/bin/cat"], env=self.env, cwd=self.work, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        program.stdin.write(b"started\n")
+        program.stdin.flush()
+        program.stdout.readline()
+        program.kill()
+        program.communicate()
+
+    def change_keys(self):
+        self.command("key", "rotate", "host")
+        self.command("key", "rotate", "log")
+        self.command("key", "replace", "host")
+        retired = [key["id"] for key in json.loads(self.command("key", "list", "--format", "json"))["keys"]
+                   if key["purpose"] == "host" and "until" in key]
+        self.command("key", "revoke", retired[0])
+
     def ledger(self):
-        """The bytes of the database with its WAL merged in."""
+        """The bytes of the database with its WAL merged in, in pages as small as they may be: a fuzzer does more with less."""
         with tempfile.TemporaryDirectory() as place:
             for name in ("ledger.db", "ledger.db-wal"):
                 if (self.home / name).exists():
                     shutil.copy(self.home / name, place)
-            database = sqlite3.connect(f"{place}/ledger.db")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            database.execute("PRAGMA journal_mode=DELETE")
+            database = sqlite3.connect(f"{place}/ledger.db", isolation_level=None)
+            for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode=DELETE", "PRAGMA page_size=512", "VACUUM"):
+                database.execute(statement)
             database.close()
             return pathlib.Path(place, "ledger.db").read_bytes()
 
@@ -79,12 +100,13 @@ def put(target, name, data):
     (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
-def put_payloads(home):
+def put_payloads(homes):
     smallest = {}  # of each kind
-    for (payload,) in home.rows("SELECT payload FROM records"):
-        kind = json.loads(payload)["predicate"]["aasm"]["kind"]
-        if len(payload) < len(smallest.get(kind, payload + b" ")):
-            smallest[kind] = payload
+    for home in homes:
+        for (payload,) in home.rows("SELECT payload FROM records"):
+            kind = json.loads(payload)["predicate"]["aasm"]["kind"]
+            if len(payload) < len(smallest.get(kind, payload + b" ")):
+                smallest[kind] = payload
     for kind, payload in smallest.items():
         put("payload", kind, payload)
     put("json", "payload", smallest["run.closed"])
@@ -98,27 +120,42 @@ def put_notes(home, vectors):
     put("note", "witness_key", vectors["cosigned"]["witness_vkey"])
 
 
-def put_trust(home, vectors):
-    (HERE / "trust").mkdir(exist_ok=True)
-    for name in ("trust", "trust.keys"):
-        text = (home.home / name).read_bytes()
-        (HERE / "trust" / name).write_bytes(text)
-        put("trust", name, text)
+def put_trust(homes, vectors):
+    """Each home's trust files as seeds of the parser, and all in one for the verifier of any of the ledgers."""
+    texts = {name: [(home.home / name).read_text() for home in homes] for name in ("trust", "trust.keys")}
+    for name, parts in texts.items():
+        put("trust", name, parts[0])
+        lines = "".join(parts).replace("quorum none\n", "") + ("quorum none\n" if name == "trust" else "")
+        (HERE / "trust").mkdir(exist_ok=True)
+        (HERE / "trust" / name).write_text(lines)
     witness = vectors["cosigned"]["witness_vkey"]
-    put("trust", "witnesses", (home.home / "trust").read_text().replace("quorum none\n", "") +
+    put("trust", "witnesses", texts["trust"][0].replace("quorum none\n", "") +
         f"witness w1 {witness} https://w1.example/\ngroup g1 1 w1\ngroup g2 any w1 g1\nquorum g2\n")
-    put("trust", "revoked", (home.home / "trust.keys").read_text() + f"revoked {'ab' * 32} 17\n")
+    put("trust", "revoked", texts["trust.keys"][0] + f"revoked {'ab' * 32} 17\n")
 
 
-def put_ledgers(home):
+def put_runs(home):
     put("verify", "record_0", home.ledger())
     home.run("/bin/true", options=("--isolation", "none", "--receipt", str(home.place / "receipt")))
     put("verify", "unconfined", home.ledger())
     put("verify", "receipt", (home.place / "receipt").read_bytes())
     put("receipt", "run", (home.place / "receipt").read_bytes())
     home.run("/usr/bin/python3", "-c", DENIED)
+    put("verify", "confined", home.ledger())
+
+
+def put_endings(home):
     home.run("/bin/true", policy="refused.yaml", status=125)
-    put("verify", "runs", home.ledger())
+    put("verify", "refused", home.ledger())
+    home.kill_a_run()
+    put("verify", "unfinished", home.ledger())
+    home.command("init")  # opens the ledger to append, so it recovers
+    put("verify", "recovered", home.ledger())
+
+
+def put_keys(home):
+    home.change_keys()
+    put("verify", "keys", home.ledger())
 
 
 def put_policies():
@@ -136,11 +173,13 @@ def main():
     for name, text in JSON.items():
         put("json", name, text)
     with tempfile.TemporaryDirectory(prefix="aasm-corpus-") as place:
-        home = Home(build / "bin/aasm", pathlib.Path(place))
-        put_ledgers(home)
-        put_payloads(home)
-        put_notes(home, vectors)
-        put_trust(home, vectors)
+        seeds = {name: Home(build / "bin/aasm", pathlib.Path(place), name) for name in ("runs", "endings", "keys")}
+        put_runs(seeds["runs"])
+        put_endings(seeds["endings"])
+        put_keys(seeds["keys"])
+        put_payloads(seeds.values())
+        put_notes(seeds["runs"], vectors)
+        put_trust(list(seeds.values()), vectors)
     put("receipt", "vector", vectors["receipt"])
     put_policies()
     (HERE / "corpus/frame").mkdir(parents=True, exist_ok=True)
