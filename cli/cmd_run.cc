@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "aasm/backends/unconfined.h"
 #include "aasm/claims/report.h"
 #include "aasm/crypto/prepare.h"
 #include "aasm/crypto/random.h"
@@ -201,6 +202,7 @@ launcher::SessionRequest session_request(const RunCommand& command, const Launch
   request.probes = std::move(outcome.probes);
   request.plan = std::move(outcome.record);
   request.backend = outcome.backend;
+  request.unconfined = backend_native::prepare_unconfined;
   request.began = command.began;
   request.launch.spec = launch.spec;
   request.launch.argv = command.argv;

@@ -52,6 +52,7 @@ class CrashCase(aasm_case.AasmCase):
         self.home = self.root / f"home{self.homes}"
         self.env["AASM_HOME"] = str(self.home)
         self.crashes = 0
+        self.verified = None  # what verify said last, while it holds
 
     def ready_home(self):
         """A home with a run, so that the next one finds its probe."""
@@ -61,6 +62,7 @@ class CrashCase(aasm_case.AasmCase):
 
     def step(self, victim, *command, at=0, helper=1):
         """Runs `aasm command...`; kills the victim at its at-th call, or lists its calls for 0."""
+        self.verified = None
         report = self.root / "crash.txt"
         how = ["--list"] if at == 0 else ["--at", str(at)]
         done = subprocess.run([CRASH_STEP, "--report", report, "--victim", victim, "--helper", str(helper), *how, "--",
@@ -99,6 +101,7 @@ class CrashCase(aasm_case.AasmCase):
                 seen = self.step(victim, *command(), at=at, helper=helper)
                 if seen["hit"]:
                     break
+                at = max(1, seen["calls"] - (len(calls) - at))  # as far from the end of this shorter run
             where = f"{victim} at {at} of {len(calls)}, call {CHANGES.get(seen['call'], seen['call'])}: {seen['stderr']}"
             with self.subTest(where=where):
                 self.assertTrue(seen["hit"], f"not hit: {seen['calls']} calls")

@@ -17,7 +17,8 @@ class CrashOfARun(crash_case.CrashCase):
     PROGRAM = "echo > started; setsid sleep 600 & cat {secret}; unshare -r true; echo > ended"
 
     def exec(self, *options):
-        return ("run", "exec", "--policy", self.policy, *options, "--", "/bin/sh", "-c", self.PROGRAM.format(secret=self.secret))
+        self.command = ("run", "exec", "--policy", self.policy, *options, "--", "/bin/sh", "-c", self.PROGRAM.format(secret=self.secret))
+        return self.command
 
     def before(self):
         if self.crashes % self.HOME_LASTS == 0:
@@ -28,9 +29,9 @@ class CrashOfARun(crash_case.CrashCase):
         self.ended = self.work / "ended"
         for mark in (self.started, self.ended):
             mark.unlink(missing_ok=True)
-        _, report = self.verify_json()
-        self.old = {run["id"] for run in report["runs"]["newest"]}
-        self.old_records = report["coverage"]["records"]
+        self.verified = self.verified or self.assert_verified()
+        self.old = {run["id"] for run in self.verified["runs"]["newest"]}
+        self.old_records = self.verified["coverage"]["records"]
         self.old_names = self.names()
 
     def new_run(self, report):
@@ -41,7 +42,7 @@ class CrashOfARun(crash_case.CrashCase):
 
     def next_run_works(self):
         self.assertEqual(self.sh("exit 7").returncode, 7)
-        report = self.assert_verified()
+        self.verified = report = self.assert_verified()
         self.assertGreater(report["coverage"]["records"], self.old_records)
         self.assertEqual(list((self.home / "runs").glob("*.lock")), [])
         self.assertEqual([name for name in self.names() if not crash_case.LEFTOVER.search(name)], self.old_names)
@@ -57,7 +58,7 @@ class CrashOfARun(crash_case.CrashCase):
             self.assertEqual(status, 3)
             kinds = {record["kind"] for record in self.records(run["id"])}
             if self.started.exists():
-                self.assertIn("boundary.proved", kinds)
+                self.assertIn("plan.resolved" if "none" in self.command else "boundary.proved", kinds)
         else:  # the kill came behind the last commit
             self.assertTrue(self.ended.exists(), run["state"])
             self.assertEqual((status, run["state"]), (0, "finished"))
@@ -128,6 +129,18 @@ class CrashOfARun(crash_case.CrashCase):
 
     def test_the_supervisor(self):
         self.walk("main", self.exec, 14, self.before, self.after_supervisor)
+
+    def without_a_boundary(self):
+        return self.exec("--isolation", "none")
+
+    def test_the_supervisor_without_a_boundary(self):
+        self.walk("main", self.without_a_boundary, 4, self.before, self.after_supervisor)
+
+    def test_the_warden_without_a_boundary(self):
+        self.walk("warden", self.without_a_boundary, 4, self.before, self.after_relative)
+
+    def test_the_launch_child_without_a_boundary(self):
+        self.walk("launch", self.without_a_boundary, 2, self.before, self.after_relative)
 
     def test_the_warden(self):
         self.walk("warden", self.exec, 8, self.before, self.after_relative)
