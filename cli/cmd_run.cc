@@ -11,6 +11,7 @@
 #include "aasm/crypto/random.h"
 #include "aasm/launcher/session.h"
 #include "aasm/launcher/status_line.h"
+#include "aasm/planner/refusal.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/utf8.h"
 
@@ -163,6 +164,14 @@ int refuse(const RunCommand& command, const Error& error, int status) {
 }
 
 int refuse_ledger(const RunCommand& command, const Error& error) {
+  // Inside a run the ledger is out of reach, and to make another one would not help.
+  if (is_refused_as_nested(command)) {
+    schema::PlanRefused refused;
+    refused.refusals = {planner::refuse_nested_run()};
+    print_err(refusal_text(refused));
+    write_status(command, {}, std::nullopt);
+    return kExitRefused;
+  }
   return refuse(command, error,
                 error.code() == schema::ErrorCode::kNotFound ? kExitRefused : kExitEvidenceFailure);
 }
