@@ -1,8 +1,8 @@
 """Shared by the crash walks: kills one process of a command at a stated system call and looks at what is left.
 
 `crash_step` (tests/support/crash_step.cc) does the killing. The long form, AASM_EVERY_CRASH=1, kills
-at every call that the process makes; the short form takes some of those around which files, locks
-and relatives change.
+at every call that the process makes (=5: at every fifth); the short form takes some of those around
+which files, locks and relatives change.
 """
 
 import json
@@ -13,7 +13,7 @@ import subprocess
 import aasm_case
 
 CRASH_STEP = os.environ.get("AASM_CRASH_STEP", "")
-EVERY = os.environ.get("AASM_EVERY_CRASH", "") == "1"
+EVERY = int(os.environ.get("AASM_EVERY_CRASH", "0"))
 
 # Stated: how long somebody of the tree may outlive the process that was killed. The warden needs
 # milliseconds; the rest is for busy machines.
@@ -80,7 +80,7 @@ class CrashCase(aasm_case.AasmCase):
     def points(calls, some):
         """Where to kill: before and behind what changes something, `some` of them spread evenly; or everywhere."""
         if EVERY:
-            return range(1, len(calls) + 1)
+            return range(1, len(calls) + 1, EVERY)
         around = sorted({at + more for at, call in enumerate(calls[:-1], 1) if call in CHANGES for more in (0, 1)})
         around = around or list(range(1, len(calls) + 1))
         return sorted({around[number * (len(around) - 1) // (some - 1)] for number in range(some)})
