@@ -5,11 +5,13 @@
 #include <mutex>
 #include <optional>
 
+#include "aasm/backends/unconfined.h"
 #include "aasm/claims/report.h"
 #include "aasm/crypto/prepare.h"
 #include "aasm/crypto/random.h"
 #include "aasm/launcher/session.h"
 #include "aasm/launcher/status_line.h"
+#include "aasm/planner/refusal.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/utf8.h"
 
@@ -162,6 +164,14 @@ int refuse(const RunCommand& command, const Error& error, int status) {
 }
 
 int refuse_ledger(const RunCommand& command, const Error& error) {
+  // Inside a run the ledger is out of reach, and to make another one would not help.
+  if (is_refused_as_nested(command)) {
+    schema::PlanRefused refused;
+    refused.refusals = {planner::refuse_nested_run()};
+    print_err(refusal_text(refused));
+    write_status(command, {}, std::nullopt);
+    return kExitRefused;
+  }
   return refuse(command, error,
                 error.code() == schema::ErrorCode::kNotFound ? kExitRefused : kExitEvidenceFailure);
 }
@@ -201,6 +211,7 @@ launcher::SessionRequest session_request(const RunCommand& command, const Launch
   request.probes = std::move(outcome.probes);
   request.plan = std::move(outcome.record);
   request.backend = outcome.backend;
+  request.unconfined = backend_native::prepare_unconfined;
   request.began = command.began;
   request.launch.spec = launch.spec;
   request.launch.argv = command.argv;

@@ -15,6 +15,7 @@
 #include "aasm/planner/refusal.h"
 #include "aasm/process/exec_target.h"
 #include "aasm/process/host_conditions.h"
+#include "aasm/process/outer_run.h"
 #include "aasm/schema/utf8.h"
 #include "aasm/schema/uuid.h"
 
@@ -162,6 +163,10 @@ Result<schema::HostConditions> host_conditions(const std::string& helper_path,
   return process::read_host_conditions(aasm_digest, AASM_TRY(digest_of(helper_path, digests)));
 }
 
+bool is_refused_as_nested(const RunCommand& command) {
+  return command.isolation != schema::IsolationClass::kNone && process::seems_inside_a_run();
+}
+
 Result<Launch> gather_launch(const RunCommand& command, const Home& home,
                              process::DigestCache& digests) {
   AASM_TRY(check_texts(command));
@@ -172,6 +177,9 @@ Result<Launch> gather_launch(const RunCommand& command, const Home& home,
   launch.policy = resolve(command, launch.home, launch.working_dir);
   const FoundProgram found = AASM_TRY(find_program(command));
   launch.refusals = found.refusals;
+  if (is_refused_as_nested(command)) {
+    launch.refusals.push_back(planner::refuse_nested_run());
+  }
   planner::BuiltSpec built =
       planner::build_spec(launch.policy, {identity_of(command), found.path, command.argv.front(),
                                           static_cast<std::int64_t>(command.argv.size()) - 1,

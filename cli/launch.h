@@ -30,7 +30,7 @@ struct Launch {
   planner::EnvironmentPlan environment;
   planner::ExecutionSpec spec;
   planner::ProtectedPaths protect;
-  std::vector<schema::Refusal> refusals;  // the program cannot be started
+  std::vector<schema::Refusal> refusals;  // the program cannot be started, or not from in here
   std::vector<std::unique_ptr<planner::Backend>> backends;
 };
 
@@ -38,6 +38,9 @@ struct Launch {
 // with an option; what is wrong with policy or program is in the Launch itself.
 schema::Result<Launch> gather_launch(const RunCommand& command, const Home& home,
                                      process::DigestCache& digests);
+
+// Whether the command asks for a boundary from inside a run of aasm.
+bool is_refused_as_nested(const RunCommand& command);
 
 // Selects and negotiates. `probe` is asked for the capabilities of each backend considered.
 planner::PlanningOutcome plan_launch(const Launch& launch, const RunCommand& command,

@@ -43,8 +43,9 @@ endfunction()
 # aasm_add_test(NAME schema_test SOURCES ... DEPS ... LABELS unit)
 # The label `threads` is for tests in which several threads of the library run: `scripts/test tsan`
 # builds and runs them under the thread sanitizer.
+# TIMEOUT (seconds, 120) is for those with a long form.
 function(aasm_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;DEPS;LABELS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "aasm_add_test: unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -52,10 +53,13 @@ function(aasm_add_test)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS} GTest::gmock GTest::gtest_main aasm_flags)
   target_compile_definitions(${arg_NAME} PRIVATE
     AASM_SOURCE_DIR="${PROJECT_SOURCE_DIR}" AASM_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
   if("threads" IN_LIST arg_LABELS)
     set_property(GLOBAL APPEND PROPERTY AASM_THREADS_TESTS ${arg_NAME})
   endif()
   # gtest_discover_tests() passes on one word only, and ctest -L looks for a part of it.
   list(JOIN arg_LABELS "-" labels)
-  gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${labels}" TIMEOUT 120)
+  gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT})
 endfunction()

@@ -8,7 +8,6 @@
 #include "recorder.h"
 #include "signals.h"
 #include "terminal.h"
-#include "unconfined.h"
 
 namespace aasm::launcher {
 namespace {
@@ -93,7 +92,7 @@ class Session {
     request_.launch.plan = std::get<schema::PlanResolved>(request_.plan);
     Result<std::unique_ptr<planner::PreparedExecution>> prepared =
         request_.backend != nullptr ? request_.backend->prepare(request_.launch)
-                                    : prepare_unconfined(request_.launch);
+                                    : request_.unconfined(request_.launch);
     if (!prepared) {
       end_.failure =
           planner::LaunchFailure{RunEnding::kPrepareFailed, "prepare", prepared.error().message(),

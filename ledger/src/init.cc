@@ -1,6 +1,7 @@
 #include "aasm/ledger/init.h"
 
 #include <errno.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "aasm/schema/fields.h"
 #include "aasm/schema/record_ledger.h"
 
+#include "leftovers.h"
 #include "private_files.h"
 
 namespace aasm::ledger {
@@ -68,6 +70,21 @@ Result<Keys> ensure_keys(const LedgerPaths& paths, const InitOptions& options) {
   return Keys{std::move(made.keys), std::move(made.root), true};
 }
 
+// Removes what an init that was killed left: no other one is at work while `home` is locked. Where
+// directories cannot be locked (NFS) it stays. The lock goes with the descriptor.
+void clean_up(const Fd& home, const std::string& home_path, const LedgerPaths& paths) {
+  int locked = 0;
+  while ((locked = flock(home.get(), LOCK_EX)) != 0 && errno == EINTR) {
+  }
+  if (locked != 0) {
+    return;
+  }
+  remove_leftovers(paths.keys);
+  if (parent_of(paths.ledger) == home_path) {  // elsewhere the lock says nothing
+    remove_leftovers(paths.ledger);
+  }
+}
+
 Result<bool> ensure_ledger(const LedgerPaths& paths, const Keys& keys, const InitOptions& options) {
   if (access(paths.ledger.c_str(), F_OK) == 0) {
     return false;
@@ -98,7 +115,8 @@ std::string default_domain(const std::string& host_name) {
 
 Result<InitReport> initialise(const std::string& home, const LedgerPaths& paths,
                               const InitOptions& options) {
-  AASM_TRY_CONTEXT(ensure_private_dir(home), "home directory");
+  const Fd directory = AASM_TRY_CONTEXT(ensure_private_dir(home), "home directory");
+  clean_up(directory, home, paths);
   Keys keys = AASM_TRY(ensure_keys(paths, options));
   const bool ledger_created = AASM_TRY(ensure_ledger(paths, keys, options));
   InitReport report{keys.keys.origin,           {},           keys.keys.host.public_key(),

@@ -90,7 +90,7 @@ class Selection {
       return refuse();
     }
     statement_refusals();
-    if (!input_.spec.requirements.empty()) {
+    if (!input_.spec.requirements.empty() && !is_nested()) {
       walk();
     }
     return refusals_.empty() ? confined() : refuse();
@@ -101,6 +101,13 @@ class Selection {
     Backend* backend = nullptr;
     Negotiation negotiation;
   };
+
+  // Nothing is measured inside a run: what its boundary refuses is no fault of the host.
+  bool is_nested() const {
+    return std::any_of(input_.earlier.begin(), input_.earlier.end(), [](const Refusal& refusal) {
+      return refusal.launch == schema::LaunchRefusal::kNestedRunUnsupported;
+    });
+  }
 
   void policy_refusals() {
     const bool confined = input_.isolation != IsolationClass::kNone;

@@ -37,9 +37,9 @@ class Lifecycle(aasm_case.AasmCase):
             return [pid for pid in self.children(supervisor) if self.name(pid) == "aasm-warden"]
         return self.wait_for(found, "the warden")[0]
 
-    def run_to(self, then):
+    def run_to(self, then, **more):
         """Starts a program that has a sleeper; returns it with supervisor, program and sleeper."""
-        process = self.start("/usr/bin/python3", "-c", WITH_SLEEPER.format(then=then))
+        process = self.start("/usr/bin/python3", "-c", WITH_SLEEPER.format(then=then), **more)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         program, sleeper = map(int, process.stdout.readline().split())
@@ -133,6 +133,20 @@ class Lifecycle(aasm_case.AasmCase):
         self.assert_gone(program, sleeper)
         status, report = self.verify_json()
         self.assertEqual((status, report["verdict"]), (3, "INCONCLUSIVE"), report["findings"])
+
+    def test_without_a_boundary_a_killed_supervisor_leaves_nobody_either(self):
+        process, program, sleeper = self.run_to("time.sleep(600)", options=("--isolation", "none"))
+        process.kill()
+        process.communicate(timeout=20)
+        self.assert_gone(program, sleeper)
+        status, report = self.verify_json()
+        self.assertEqual((status, report["verdict"]), (3, "INCONCLUSIVE"), report["findings"])
+
+    def test_without_a_boundary_a_killed_warden_is_an_evidence_failure_too(self):
+        process, program, sleeper = self.run_to("time.sleep(600)", options=("--isolation", "none"))
+        os.kill(self.warden_of(process.pid), signal.SIGKILL)
+        self.assert_evidence_failure(process)
+        self.assert_gone(program, sleeper)
 
 
 if __name__ == "__main__":

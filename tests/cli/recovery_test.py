@@ -8,7 +8,7 @@ import aasm_case
 
 
 class Recovery(aasm_case.AasmCase):
-    def kill_a_run(self, options=(), with_program=False):
+    def kill_a_run(self, options=()):
         """Starts a program, kills the supervisor with SIGKILL, waits until the tree is gone."""
         mark = self.work / "pid"
         run = self.start("/bin/sh", "-c", 'echo $$ > pid.new; mv pid.new pid; exec sleep 60', options=options)
@@ -16,8 +16,6 @@ class Recovery(aasm_case.AasmCase):
         program = int(mark.read_text())
         mark.unlink()
         os.kill(run.pid, signal.SIGKILL)
-        if with_program:
-            os.kill(program, signal.SIGKILL)
         run.communicate(timeout=20)
         self.wait_for(lambda: not self.alive(program), "the end of the tree")
 
@@ -52,7 +50,7 @@ class Recovery(aasm_case.AasmCase):
         self.assert_verified()
 
     def test_an_unconfined_program_may_have_run(self):
-        self.kill_a_run(options=("--isolation", "none"), with_program=True)  # no warden there
+        self.kill_a_run(options=("--isolation", "none"))
         dead = self.runs()[0]["run"]
         self.ok("init")  # opens the ledger for appending, so it recovers too
         self.assertEqual(self.bodies("run.recovered", dead)[0]["program_may_have_run"], True)

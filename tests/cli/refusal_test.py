@@ -54,6 +54,56 @@ class LedgerRefused(aasm_case.AasmCase):
         self.assertIn("rolled back", done.stderr)
 
 
+class InsideARun(aasm_case.AasmCase):
+    """aasm run, from inside a run of aasm; `echo $?` tells its status on stdout."""
+
+    def inner(self, script, options=()):
+        # What the inner aasm needs to read of itself, a policy, and a home and scratch of its own.
+        (self.work / "inner").mkdir(mode=0o700)
+        (self.work / "policy.yaml").write_text(self.policy.read_text())
+        self.write_policy(read=(os.path.dirname(aasm_case.AASM),))
+        inner = f'aasm() {{ {aasm_case.AASM} "$@"; }}; export TMPDIR=$PWD/inner; {script}'
+        done = self.run_exec("/bin/sh", "-c", inner, options=options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    RUN = "aasm run exec --policy policy.yaml {options} --status-fd 9 9>status -- /bin/echo ran; echo $?; cat status"
+    HOME = "export AASM_HOME=$PWD/inner/home; aasm init >/dev/null && "
+
+    def test_a_boundary_inside_a_run_is_refused_as_nested_without_measuring(self):
+        done = self.inner(self.RUN.format(options=""))
+        self.assertEqual(done.stdout.split()[0], "125", done.stderr)
+        self.assertIn("ending=refused", done.stdout)
+        self.assertIn("nested_run_unsupported: this is already inside a run of aasm", done.stderr)
+        self.assertIn("start the program directly", done.stderr)
+        for other in ("not_initialised", "aasm init", "Landlock"):
+            self.assertNotIn(other, done.stderr)
+
+    def test_with_a_home_of_its_own_the_refusal_is_recorded_there(self):
+        done = self.inner(self.HOME + self.RUN.format(options=""))
+        self.assertEqual(done.stdout.split()[0], "125", done.stderr)
+        self.assertIn("nested_run_unsupported", done.stderr)
+        self.assertNotIn("backend_unavailable", done.stderr)
+        self.home = self.work / "inner/home"
+        self.env["AASM_HOME"] = str(self.home)
+        [refused] = self.bodies("plan.refused")
+        self.assertIn("nested_run_unsupported", [one["launch"] for one in refused["refusals"]])
+
+    def test_without_a_boundary_of_its_own_it_starts_and_stays_inside(self):
+        read = self.RUN.format(options="--isolation none").replace("/bin/echo ran", f"/bin/cat {self.secret}")
+        done = self.inner(self.HOME + read)
+        self.assertEqual(done.stdout.split()[0], "1", done.stderr)
+        self.assertIn("Permission denied", done.stderr)
+        self.assertIn("started=true", done.stdout)
+
+    def test_inside_an_unconfined_run_there_is_nothing_to_be_nested_in(self):
+        (self.work / "deeper").mkdir()
+        (self.root / "inner.yaml").write_text(self.policy.read_text())
+        done = self.inner(f"cd deeper; export AASM_HOME={self.root}/inner-home; aasm init >/dev/null && "
+                          f"aasm run exec --policy {self.root}/inner.yaml -- /bin/echo ran; echo $?", options=("--isolation", "none"))
+        self.assertEqual(done.stdout.split(), ["ran", "0"], done.stderr)
+
+
 class Refusals(aasm_case.AasmCase):
     def refused(self, token, status, done):
         self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)

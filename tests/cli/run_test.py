@@ -207,6 +207,30 @@ class Unconfined(aasm_case.AasmCase):
         for domain in self.claims().values():
             self.assertIn(domain.get("claim"), ("unmeasured", "not_stated", None))
 
+    def test_isolation_none_passes_what_a_shell_would(self):
+        """A descriptor beyond 2, ignored signals, the end by a signal; and takes no privilege."""
+        script = "import os, signal\nos.write(9, b'nine')\n" \
+            "print(open('/proc/self/status').read().split('NoNewPrivs:')[1].split()[0],\n" \
+            "      signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN, flush=True)\nos.kill(os.getpid(), signal.SIGTERM)"
+        begin = 'trap "" USR1; exec 9>nine; exec "$@"'
+        before = subprocess.run(["/bin/sh", "-c", begin, "sh", "/usr/bin/python3", "-c", script], cwd=self.work,
+                                capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(["/bin/sh", "-c", begin, "sh", aasm_case.AASM, "run", "exec", "--policy", self.policy,
+                               "--isolation", "none", "--", "/usr/bin/python3", "-c", script], env=self.env, cwd=self.work,
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((before.returncode, done.returncode), (-signal.SIGTERM, 128 + signal.SIGTERM), done.stderr)
+        self.assertEqual(done.stdout, before.stdout)
+        self.assertIn("True", done.stdout)
+        self.assertEqual((self.work / "nine").read_text(), "nine")
+
+    def test_isolation_none_says_what_cannot_be_executed(self):
+        self.assertEqual(self.run_exec("/etc/passwd", options=("--isolation", "none")).returncode, 126)
+        self.assertEqual(self.run_exec("/no/such", options=("--isolation", "none")).returncode, 127)
+        broken = self.work / "broken"
+        broken.write_text("#!/no/such/interpreter\n")
+        broken.chmod(0o755)
+        self.assertEqual(self.run_exec(str(broken), options=("--isolation", "none")).returncode, 126)
+
     def test_isolation_none_leaves_no_process_behind(self):
         done = self.run_exec("/bin/sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & echo $!", options=("--isolation", "none"))
         self.assertFalse(self.alive(int(done.stdout)))

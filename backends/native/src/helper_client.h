@@ -48,6 +48,11 @@ struct HelperResults {
   std::optional<wire::Step> failed_step;       // the first
   int exec_errno = 0;                          // of a failed exec
   std::optional<std::uint32_t> seccomp_flags;  // that the kernel took
+
+  bool came_to(wire::Step step) const {
+    const std::uint32_t state = steps.at(static_cast<std::size_t>(step)).state;
+    return state != static_cast<std::uint32_t>(wire::StepState::kPending);
+  }
 };
 
 // The program at its exec stop.

@@ -101,10 +101,21 @@ Result<void> check_counts(const FrameSpec& spec) {
   return {};
 }
 
+bool asks_for_a_boundary(const FrameSpec& spec) {
+  return spec.exec_identity || spec.capabilities || !spec.descriptors.empty() ||
+         !spec.rulesets.empty() || !spec.rlimits.empty() || !spec.filter.empty() ||
+         !spec.script.empty() || !spec.script_data.empty() || spec.fork_depth != 0;
+}
+
 Result<void> check_role(const FrameSpec& spec) {
   const bool by_fd = spec.exec_fd >= 0;
   const bool by_path = !spec.exec_path.empty();
   switch (spec.role) {
+    case wire::Role::kUnconfined:
+      if (by_fd == by_path || spec.argv.empty() || asks_for_a_boundary(spec)) {
+        return invalid("an unconfined launch needs one program and an argument, and nothing else");
+      }
+      return {};
     case wire::Role::kLaunch:
       if (by_fd == by_path || spec.argv.empty() || spec.filter.empty() || spec.fork_depth != 0) {
         return invalid("a launch needs one program, an argument and a filter");

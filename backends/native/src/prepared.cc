@@ -189,7 +189,8 @@ Result<ProcessStarted> NativePrepared::read_at_exec_stop() {
 }
 
 // Without a tracer the end of the report pipe tells that the exec has happened, or that the child
-// is gone; the status page tells which.
+// is gone; the status page tells which. A child that was killed inside the exec itself looks like a
+// program that was killed at once.
 Result<ProcessStarted> NativePrepared::await_exec_unwatched(process::BorrowedFd report_pipe,
                                                             std::string reason) {
   // The byte written before the filter may still be in the pipe: only the hang-up counts.
@@ -206,7 +207,7 @@ Result<ProcessStarted> NativePrepared::await_exec_unwatched(process::BorrowedFd 
     }
   }
   const HelperResults results = helper_->results();
-  if (results.exec_errno != 0 || results.failed_step) {
+  if (results.exec_errno != 0 || results.failed_step || !results.came_to(wire::Step::kExec)) {
     return Error(ErrorCode::kUnavailable, "the program was not executed", results.exec_errno);
   }
   ProcessStarted started;

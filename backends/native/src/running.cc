@@ -11,6 +11,8 @@
 
 #include "aasm/process/pidfd.h"
 
+#include "program_end.h"
+
 namespace aasm::backend_native {
 namespace {
 
@@ -122,30 +124,14 @@ Result<ProcessExited> NativeRunning::finish() {
   }
   if (!exit) {
     forced_cause_ = ExitCause::kEvidenceFailure;
-    return describe_end(std::nullopt);
+    return end_of(std::nullopt);
   }
-  return describe_end(*exit);
+  return end_of(*exit);
 }
 
-ProcessExited NativeRunning::describe_end(const std::optional<ChildExit>& exit) const {
-  ProcessExited exited;
+ProcessExited NativeRunning::end_of(const std::optional<ChildExit>& exit) const {
+  ProcessExited exited = describe_end(exit, started_at_, descendants_killed_);
   exited.cause = cause_of(exit);
-  exited.descendants_killed = descendants_killed_;
-  exited.use.wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                           std::chrono::steady_clock::now() - started_at_)
-                           .count();
-  if (!exit) {
-    exited.signal = SIGKILL;  // the warden took the status with it; what was left, we killed
-    return exited;
-  }
-  if (WIFEXITED(exit->wait_status)) {
-    exited.status = WEXITSTATUS(exit->wait_status);
-  } else {
-    exited.signal = WTERMSIG(exit->wait_status);
-  }
-  exited.use.user_us = exit->user_us;
-  exited.use.system_us = exit->system_us;
-  exited.use.max_rss_kib = exit->max_rss_kib;
   return exited;
 }
 

@@ -58,7 +58,7 @@ class NativeRunning final : public planner::RunningExecution {
 
   schema::Result<void> watch_descriptors();
   void kill_tree();
-  schema::ProcessExited describe_end(const std::optional<ChildExit>& exit) const;
+  schema::ProcessExited end_of(const std::optional<ChildExit>& exit) const;
   schema::ExitCause cause_of(const std::optional<ChildExit>& exit) const;
 
   schema::ProcessStarted started_;

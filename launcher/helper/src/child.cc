@@ -59,6 +59,14 @@ long rendezvous(wire::RendezvousPhase phase) {
   return raw_call(wire::kRendezvousCall, static_cast<long>(phase));
 }
 
+[[noreturn]] void become_program(const Frame& frame, wire::StatusPage& page) {
+  report_started(page, wire::Step::kExec);
+  const long result = execute(frame);
+  page.exec_errno = static_cast<int>(-result);
+  report_or_exit(page, wire::Step::kExec, failed(result));
+  exit_process(wire::kHelperExitStatus);
+}
+
 }  // namespace
 
 int* child_pid_slot() {
@@ -67,6 +75,10 @@ int* child_pid_slot() {
 
 void run_child(const Frame& frame, wire::StatusPage& page, int warden_pid) {
   close_fd(frame.header->socket_fd);
+  if (frame.header->role == static_cast<uint32_t>(wire::Role::kUnconfined)) {
+    set_up_unconfined(frame, page);
+    become_program(frame, page);
+  }
   run_controls(frame, page, warden_pid);
   install_boundary(frame, page);
   const int listener = install_filter(frame, page);
@@ -89,11 +101,7 @@ void run_child(const Frame& frame, wire::StatusPage& page, int warden_pid) {
   if (frame.header->role == static_cast<uint32_t>(wire::Role::kProbe)) {
     exit_process(0);
   }
-  report_started(page, wire::Step::kExec);
-  const long result = execute(frame);
-  page.exec_errno = static_cast<int>(-result);
-  report_or_exit(page, wire::Step::kExec, failed(result));
-  exit_process(wire::kHelperExitStatus);
+  become_program(frame, page);
 }
 
 }  // namespace aasm::helper

@@ -14,9 +14,13 @@ bool is_launch(const wire::FrameHeader& header) {
   return header.role == static_cast<uint32_t>(wire::Role::kLaunch);
 }
 
+bool is_unconfined(const wire::FrameHeader& header) {
+  return header.role == static_cast<uint32_t>(wire::Role::kUnconfined);
+}
+
 bool check_fixed(const wire::FrameHeader& header) {
-  const bool known_role =
-      is_launch(header) || header.role == static_cast<uint32_t>(wire::Role::kProbe);
+  const bool known_role = is_launch(header) || is_unconfined(header) ||
+                          header.role == static_cast<uint32_t>(wire::Role::kProbe);
   return header.magic == wire::kFrameMagic && header.version == wire::kFrameVersion &&
          header.header_size == sizeof(wire::FrameHeader) && known_role &&
          (header.flags & ~wire::kFlagsKnown) == 0 && header.reserved == 0 &&
@@ -62,9 +66,20 @@ bool check_strings(const char* base, wire::Section section, uint32_t count) {
   return text[section.size - 1] == '\0' && ends == count;
 }
 
+// Nothing that is asked for may be left out silently.
+bool asks_for_nothing(const wire::FrameHeader& header) {
+  return header.flags == 0 && header.rulesets[0].fd == -1 && header.filter.size == 0 &&
+         header.script.size == 0 && header.data.size == 0 && header.rlimits.size == 0 &&
+         header.descriptors.size == 0;
+}
+
 bool check_role(const wire::FrameHeader& header) {
   const bool by_fd = header.exec_fd >= 0;
   const bool by_path = header.exec_path.size != 0;
+  if (is_unconfined(header)) {
+    return by_fd != by_path && header.num_args >= 1 && header.fork_depth == 0 &&
+           asks_for_nothing(header);
+  }
   if (is_launch(header)) {
     return by_fd != by_path && header.num_args >= 1 && header.fork_depth == 0 &&
            header.filter.size != 0 && (header.seccomp_flags & kSeccompNewListener) != 0;

@@ -223,6 +223,11 @@ void install_boundary(const Frame& frame, wire::StatusPage& page) {
   }
 }
 
+void set_up_unconfined(const Frame& frame, wire::StatusPage& page) {
+  report_or_exit(page, wire::Step::kWorkingDirectory, change_directory(frame));
+  report_or_exit(page, wire::Step::kSignals, restore_signals(frame));
+}
+
 int install_filter(const Frame& frame, wire::StatusPage& page) {
   if (frame.num_instructions == 0) {
     report(page, wire::Step::kSeccomp, not_requested());

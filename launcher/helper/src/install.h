@@ -8,6 +8,9 @@ namespace aasm::helper {
 // reports each step. A step that fails ends the process.
 void install_boundary(const Frame& frame, wire::StatusPage& page);
 
+// What the role unconfined does instead: working directory and signals.
+void set_up_unconfined(const Frame& frame, wire::StatusPage& page);
+
 // Installs the filter, the last step, after which no system call may be made that the program's
 // policy does not know. Writes one byte to the report pipe first. Returns the listener's number in
 // this process, -1 when there is none.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +71,31 @@ TEST_F(InitTest, RecordZeroCarriesGoodCertificates) {
   EXPECT_TRUE(ledger_format::verify_certificate(body.root, report.origin,
                                                 ledger_format::KeyPurpose::kLog, report.log,
                                                 schema::from_base64(body.log.signature).value()));
+}
+
+TEST_F(InitTest, RemovesWhatAKilledInitLeftAndNothingElse) {
+  ASSERT_EQ(mkdir(home_.c_str(), 0700), 0);
+  const std::string keys = paths_.keys + ".new-0123456789abcdef";
+  const std::vector<std::string> left = {keys + "/root.key",
+                                         paths_.ledger + ".new-0123456789abcdef",
+                                         paths_.ledger + ".new-0123456789abcdef-journal"};
+  const std::vector<std::string> kept = {paths_.ledger + ".new-0123",
+                                         paths_.ledger + ".new-0123456789abcdef.bak",
+                                         paths_.ledger + ".old-0123456789abcdef"};
+  ASSERT_EQ(mkdir(keys.c_str(), 0700), 0);
+  for (const auto* list : {&left, &kept}) {
+    for (const std::string& path : *list) {
+      std::ofstream(path) << "x";
+    }
+  }
+  ASSERT_TRUE(init().has_value());
+  for (const std::string& path : left) {
+    EXPECT_NE(access(path.c_str(), F_OK), 0) << path;
+  }
+  EXPECT_NE(access(keys.c_str(), F_OK), 0);
+  for (const std::string& path : kept) {
+    EXPECT_EQ(access(path.c_str(), F_OK), 0) << path;
+  }
 }
 
 TEST_F(InitTest, GoesOnAfterACrashBetweenKeysAndLedger) {

@@ -111,6 +111,7 @@ class FrameRig {
   void wait_for_controls() const {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (status_.state(wire::Step::kControls) != wire::StepState::kDone &&
+           status_.state(wire::Step::kExec) == wire::StepState::kPending &&
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -115,7 +115,7 @@ TEST(MalformedElementTest, LaunchByPathWithOneFaultIsRefused) {
 
 TEST(MalformedElementTest, ProbeWithAProgramIsRefused) {
   const Row rows[] = {
-      {"unknown role", [](auto& b) { header_of(b).role = 3; }},
+      {"unknown role", [](auto& b) { header_of(b).role = 4; }},
       {"program", [](auto& b) { header_of(b).exec_fd = kSpareFd; }},
       {"path", [](auto& b) { header_of(b).exec_path = header_of(b).data; }},
       {"arguments",

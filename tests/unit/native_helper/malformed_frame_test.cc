@@ -24,7 +24,7 @@ TEST(MalformedFrameTest, HeaderWithOneFaultIsRefused) {
       {"total size too large", [](auto& b) { ++header_of(b).total_size; }},
       {"total size too small", [](auto& b) { --header_of(b).total_size; }},
       {"header size", [](auto& b) { header_of(b).header_size += 8; }},
-      {"role", [](auto& b) { header_of(b).role = 3; }},
+      {"role", [](auto& b) { header_of(b).role = 4; }},
       {"role zero", [](auto& b) { header_of(b).role = 0; }},
       {"unknown flag", [](auto& b) { header_of(b).flags |= 1U << 3; }},
       {"bounding set without capabilities",
@@ -53,6 +53,57 @@ TEST(MalformedFrameTest, HeaderWithOneFaultIsRefused) {
   for (const Row& row : rows) {
     expect_refused(row, Base::kLaunch);
   }
+}
+
+// Takes from a launch frame all that asks for something to be installed.
+void make_unconfined(schema::Bytes& bytes) {
+  FrameHeader& header = header_of(bytes);
+  header.role = static_cast<std::uint32_t>(wire::Role::kUnconfined);
+  header.seccomp_flags = 0;
+  header.filter = header.script = header.data = header.descriptors = header.rlimits = {0, 0};
+}
+
+TEST(MalformedFrameTest, AnUnconfinedFrameThatAsksForSomethingIsRefused) {
+  using Member = wire::Section FrameHeader::*;
+  const auto keeping = [](Member member) {
+    return [member](schema::Bytes& bytes) {
+      const wire::Section section = header_of(bytes).*member;
+      make_unconfined(bytes);
+      header_of(bytes).*member = section;
+    };
+  };
+  const auto with = [](const std::function<void(FrameHeader&)>& spoil) {
+    return [spoil](schema::Bytes& bytes) {
+      make_unconfined(bytes);
+      spoil(header_of(bytes));
+    };
+  };
+  const Row rows[] = {
+      {"filter", keeping(&FrameHeader::filter)},
+      {"script", keeping(&FrameHeader::script)},
+      {"data", keeping(&FrameHeader::data)},
+      {"descriptors", keeping(&FrameHeader::descriptors)},
+      {"rlimits", keeping(&FrameHeader::rlimits)},
+      {"capabilities", with([](auto& header) { header.flags = wire::kFlagCapabilities; })},
+      {"ruleset", with([](auto& header) { header.rulesets[0].fd = kSpareFd; })},
+      {"depth", with([](auto& header) { header.fork_depth = 1; })},
+      {"no program", with([](auto& header) { header.exec_fd = -1; })},
+      {"no argument", with([](auto& header) {
+         header.num_args = 0;
+         header.argv = {0, 0};
+       })},
+  };
+  for (const Row& row : rows) {
+    expect_refused(row, Base::kLaunch);
+  }
+  FrameRig rig;
+  schema::Bytes bytes = std::move(build_frame(spec_of(rig, Base::kLaunch), rig.own())).value();
+  make_unconfined(bytes);
+  const Fd frame = std::move(process::make_sealed_memfd("frame", bytes)).value();
+  const HelperEnd end = rig.run(frame);
+  EXPECT_EQ(end.wait_status, 0);
+  EXPECT_TRUE(end.did_something);
+  EXPECT_FALSE(rig.made_directory());
 }
 
 TEST(MalformedFrameTest, SectionOutOfBoundsIsRefused) {

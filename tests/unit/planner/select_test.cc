@@ -288,6 +288,16 @@ TEST_F(SelectTest, EveryReasonIsReportedTogether) {
             "requirement_unmet:no_capability_reported requirement_unmet:no_capability_reported");
 }
 
+TEST_F(SelectTest, InsideARunNothingIsMeasured) {
+  load(std::string(testing::kMinimal));
+  SelectionInput in = input();
+  in.earlier = {refuse_nested_run()};
+  const PlanningOutcome outcome = select_and_negotiate(in);
+  EXPECT_EQ(refusals_of(outcome), "nested_run_unsupported");
+  EXPECT_TRUE(outcome.probes.empty());
+  EXPECT_EQ(native_.probes(), 0);
+}
+
 TEST_F(SelectTest, ADegradedRequirementDegradesThePlanAndStatesBothLevels) {
   load(std::string(testing::kMinimal) +
        "name_resolution: {allow: []}\nposture: {name_resolution: degrade_if_unavailable}\n");

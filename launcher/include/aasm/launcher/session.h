@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -26,7 +27,11 @@ struct SessionRequest {
   std::vector<schema::CapabilityProbed> probes;  // in the order they were made
   std::variant<schema::PlanResolved, schema::PlanRefused> plan;
   planner::Backend* backend = nullptr;  // borrowed; null when refused or with isolation none
-  planner::LaunchRequest launch;        // spec, argv, environment, descriptors, paths of ours
+  // Prepares the launch when `backend` is null and the plan is no refusal.
+  std::function<schema::Result<std::unique_ptr<planner::PreparedExecution>>(
+      const planner::LaunchRequest&)>
+      unconfined;
+  planner::LaunchRequest launch;  // spec, argv, environment, descriptors, paths of ours
   // Sees every record as staged, in order, one call at a time, from whichever thread submits it.
   // It must not call back into the session. May be empty.
   std::function<void(const schema::RecordBody&)> observer;

@@ -22,8 +22,11 @@ inline constexpr uint32_t kMaxFilterInstructions = 4096;  // BPF_MAXINSNS
 inline constexpr uint32_t kMaxForkDepth = 8;
 
 enum class Role : uint32_t {
-  kLaunch = 1,  // ends in the program
-  kProbe = 2,   // ends after the script; no program
+  kLaunch = 1,      // ends in the program
+  kProbe = 2,       // ends after the script; no program
+  kUnconfined = 3,  // ends in the program, which runs without a boundary: only the directory and
+                    // the signals are set, and no list of installs, limits, descriptors or script
+                    // may stand in the frame
 };
 
 // Bits of FrameHeader::flags.

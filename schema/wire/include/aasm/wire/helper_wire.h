@@ -14,7 +14,8 @@
 // The helper is started as `aasm-launch-helper FRAME_FD` with all signals blocked and with exactly
 // the descriptors that the frame names, the ones it passes without naming them (canary descriptors)
 // and the frame itself. It becomes the warden and clones the launch child, which installs the
-// boundary and becomes the program (role launch) or runs a script and exits (role probe).
+// boundary and becomes the program (role launch) or runs a script and exits (role probe). In the
+// role unconfined it only becomes the program, with every descriptor that the helper was given.
 namespace aasm::wire {
 
 // The number of the rendezvous call. No kernel knows it, so a filter whose default is to notify

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "aasm/schema/record_run.h"
+
+#include "helper_client.h"
+
+namespace aasm::backend_native {
+
+// process.exited as the warden reported the end of the program, without its cause. No `exit`: the
+// warden took the status with it, and what was left of the tree was killed.
+schema::ProcessExited describe_end(const std::optional<ChildExit>& exit,
+                                   std::chrono::steady_clock::time_point started,
+                                   std::int64_t descendants_killed);
+
+}  // namespace aasm::backend_native
