@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "aasm/schema/json_value.h"
 
@@ -30,6 +31,27 @@ inline constexpr std::array<bool, 256> kKeyBytes = make_key_table();
 inline bool is_key_char(char c) {
   return kKeyBytes[static_cast<unsigned char>(c)];
 }
+
+constexpr std::array<bool, 256> make_escape_table() {
+  std::array<bool, 256> table{};
+  for (std::size_t byte = 0; byte < 0x20; ++byte) {
+    table[byte] = true;
+  }
+  table[static_cast<unsigned char>('"')] = true;
+  table[static_cast<unsigned char>('\\')] = true;
+  return table;
+}
+
+inline constexpr std::array<bool, 256> kMustEscape = make_escape_table();
+
+inline bool must_escape(char c) {
+  return kMustEscape[static_cast<unsigned char>(c)];
+}
+
+// RFC 8785 section 3.2.2.2: the two-character form where JSON has one, else \u00xx in lower case.
+inline constexpr std::string_view kEscaped = "\b\t\n\f\r\"\\";
+inline constexpr std::string_view kEscapeLetters = "btnfr\"\\";
+inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 // Keys seen in one object. Few keys are compared one by one; many get a tree, so that a text made
 // to be slow costs n log n.

@@ -11,20 +11,10 @@
 
 #include "aasm/schema/utf8.h"
 
+#include "json_profile.h"
+
 namespace aasm::schema {
 namespace {
-
-constexpr std::array<bool, 256> make_escape_table() {
-  std::array<bool, 256> table{};
-  for (std::size_t byte = 0; byte < 0x20; ++byte) {
-    table[byte] = true;
-  }
-  table[static_cast<unsigned char>('"')] = true;
-  table[static_cast<unsigned char>('\\')] = true;
-  return table;
-}
-
-constexpr std::array<bool, 256> kMustEscape = make_escape_table();
 
 // A string that grows without a call for each character.
 class Output {
@@ -54,30 +44,22 @@ class Output {
   std::size_t used_ = 0;
 };
 
-// RFC 8785 section 3.2.2.2: the two-character form where JSON has one, else \u00xx in lower case.
 void put_escape(Output& out, char c) {
-  constexpr std::string_view kPlain = "\b\t\n\f\r\"\\";
-  constexpr std::string_view kLetters = "btnfr\"\\";
   out.put('\\');
-  if (const auto at = kPlain.find(c); at != std::string_view::npos) {
-    out.put(kLetters[at]);
+  if (const auto at = detail::kEscaped.find(c); at != std::string_view::npos) {
+    out.put(detail::kEscapeLetters[at]);
     return;
   }
-  constexpr std::string_view kHexDigits = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
   out.put(std::string_view("u00"));
-  out.put(kHexDigits[byte >> 4U]);
-  out.put(kHexDigits[byte & 0xFU]);
-}
-
-bool must_escape(char c) {
-  return kMustEscape[static_cast<unsigned char>(c)];
+  out.put(detail::kHexDigits[byte >> 4U]);
+  out.put(detail::kHexDigits[byte & 0xFU]);
 }
 
 void put_string(Output& out, std::string_view text) {
   out.put('"');
   for (;;) {
-    const auto special = std::find_if(text.begin(), text.end(), must_escape);
+    const auto special = std::find_if(text.begin(), text.end(), detail::must_escape);
     const auto plain = static_cast<std::size_t>(special - text.begin());
     out.put(text.substr(0, plain));
     if (special == text.end()) {

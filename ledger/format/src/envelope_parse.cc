@@ -240,19 +240,24 @@ std::variant<Statement, PayloadFault> parse_payload(std::string_view payload) {
     return fault(EnvelopeFault::kTooLarge,
                  "more than " + std::to_string(schema::kPayloadMaxBytes) + " bytes");
   }
-  schema::Result<JsonValue> value = schema::json_parse(payload);
-  if (!value) {
-    return fault(EnvelopeFault::kMalformedJson, value.error().message());
-  }
+  std::optional<JsonValue> value = schema::json_parse_canonical(payload);
   Statement statement;
+  statement.canonical = value.has_value();
+  if (!value) {
+    schema::Result<JsonValue> parsed = schema::json_parse(payload);
+    if (!parsed) {
+      return fault(EnvelopeFault::kMalformedJson, parsed.error().message());
+    }
+    statement.canonical = schema::json_is_canonical(payload, *parsed);
+    value = std::move(*parsed);
+  }
   if (Finding finding = read_statement(*value, statement)) {
     return *std::move(finding);
   }
-  statement.canonical = schema::json_is_canonical(payload, *value);
   if (!statement.canonical && parse_record_kind(statement.envelope.kind)) {
     return fault(EnvelopeFault::kNoncanonical, "not in RFC 8785 form");
   }
-  statement.body = take_body(*value);  // last: what stands in `value` was compared above
+  statement.body = take_body(*value);
   return statement;
 }
 
