@@ -258,8 +258,14 @@ TEST_P(SelectorUniverseTest, WhatSeveralCoverTogetherStandsInOneOfThem) {
   }
 }
 
+std::string universe_name(const ::testing::TestParamInfo<Universe (*)()>& param) {
+  const std::vector<std::string> names = {"paths", "endpoints", "calls", "limits", "singles"};
+  return names.at(param.index);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SelectorUniverseTest,
-                         ::testing::Values(&paths, &endpoints, &calls, &limits, &singles));
+                         ::testing::Values(&paths, &endpoints, &calls, &limits, &singles),
+                         universe_name);
 
 TEST(SelectorTest, EachTypeHasOneForm) {
   EXPECT_EQ(text_of(SelectorType::kPathPrefix, "/usr//lib/./x/"), "/usr/lib/x");
