@@ -15,5 +15,6 @@ int run_key_list(const KeyListCommand& command);
 int run_key_change(const KeyChangeCommand& command);
 int run_key_revoke(const KeyRevokeCommand& command);
 int run_backends(const BackendsCommand& command);
+int run_policy_explain(const PolicyExplainCommand& command);
 
 }  // namespace aasm::cli

@@ -29,7 +29,8 @@ int dispatch(const Command& command) {
                                [](const KeyListCommand& c) { return run_key_list(c); },
                                [](const KeyChangeCommand& c) { return run_key_change(c); },
                                [](const KeyRevokeCommand& c) { return run_key_revoke(c); },
-                               [](const BackendsCommand& c) { return run_backends(c); }},
+                               [](const BackendsCommand& c) { return run_backends(c); },
+                               [](const PolicyExplainCommand& c) { return run_policy_explain(c); }},
                     command);
 }
 

@@ -98,9 +98,17 @@ struct BackendsCommand {
   bool probe = false;
 };
 
+struct PolicyExplainCommand {
+  CommonOptions common;
+  std::string file;               // empty: the policy a run here would have
+  std::string workdir;            // empty: the present one
+  std::string operation;          // empty: every one there is
+  std::vector<std::string> what;  // PATH, HOST[:PORT] or SYSCALL
+};
+
 using Command = std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand,
                              RunsShowCommand, LedgerStatusCommand, KeyListCommand, KeyChangeCommand,
-                             KeyRevokeCommand, BackendsCommand>;
+                             KeyRevokeCommand, BackendsCommand, PolicyExplainCommand>;
 
 // Help and version texts, or a usage error: nothing is to be run.
 struct ParseMessage {

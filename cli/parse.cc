@@ -39,6 +39,14 @@ Examples:
 
 Exit status: 0 done, 1 refused or failed, 2 usage.)";
 
+constexpr const char* kExplainExamples = R"(
+Examples:
+  aasm policy explain ~/.ssh/id_ed25519                 may a run here read it, and why not
+  aasm policy explain ./build --operation create        make a file there
+  aasm policy explain api.example.com:443 ptrace        a host, and a system call
+
+Exit status: 0 answered, 1 the policy does not load or something has no answer, 2 usage.)";
+
 void add_common(CLI::App& app, CommonOptions& common) {
   app.add_option("--ledger", common.ledger, "Ledger file [$AASM_HOME/ledger.db]")
       ->type_name("FILE");
@@ -116,6 +124,7 @@ struct Commands {
   KeyRevokeCommand key_revoke;
   BackendsCommand backends_list;
   BackendsCommand backends_probe;
+  PolicyExplainCommand policy_explain;
   std::vector<std::pair<CLI::App*, Command (*)(Commands&)>> leaves;
 };
 
@@ -205,6 +214,33 @@ void build_backends(Commands& all) {
   add_leaf(all, probe, [](Commands& c) { return Command(c.backends_probe); });
 }
 
+void add_explain(Commands& all, CLI::App& policy) {
+  CLI::App* explain =
+      policy.add_subcommand("explain", "What would happen, and which line of the policy says so");
+  PolicyExplainCommand& command = all.policy_explain;
+  add_common(*explain, command.common);
+  explain->add_option("what", command.what, "PATH (with a slash in it), HOST[:PORT] or SYSCALL")
+      ->required();
+  explain->add_option("--policy", command.file, "Policy [the one a run here would have]")
+      ->type_name("FILE");
+  explain->add_option("--workdir", command.workdir, "Directory the run would be in")
+      ->type_name("DIR");
+  explain
+      ->add_option("--operation", command.operation,
+                   "read, write, execute, create, remove, connect or resolve [all]")
+      ->check(CLI::IsMember(
+          {"read", "write", "execute", "create", "remove", "connect", "resolve", "call"}))
+      ->option_text("OPERATION");
+  explain->footer(kExplainExamples);
+  add_leaf(all, explain, [](Commands& c) { return Command(c.policy_explain); });
+}
+
+void build_policy(Commands& all) {
+  CLI::App* policy = all.app.add_subcommand("policy", "Policy documents");
+  policy->require_subcommand(1);
+  add_explain(all, *policy);
+}
+
 void build_init(Commands& all) {
   CLI::App* init = all.app.add_subcommand("init", "Make keys, ledger and a starter policy");
   add_common(*init, all.init.common);
@@ -239,6 +275,7 @@ void build(Commands& all, bool only_run_exec) {
   build_history(all);
   build_key(all);
   build_backends(all);
+  build_policy(all);
 }
 
 int usage_status(const std::vector<std::string>& args) {

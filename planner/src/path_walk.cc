@@ -88,12 +88,13 @@ class Walk {
   Result<bool> step() {
     const std::string part = std::move(pending_.front());
     pending_.pop_front();
-    if (part == "..") {  // only from the target of a link
-      at_.resize(at_.rfind('/') == std::string::npos ? 0 : at_.rfind('/'));
-      const LstatAnswer& parent = look(at_.empty() ? "/" : at_);
+    if (part == "..") {
+      // Asked by this name, the kernel checks that the directory may be searched.
+      const LstatAnswer& parent = look(at_ + "/..");
       if (parent.os_errno != 0) {
-        return stopped(parent.os_errno, "");
+        return stopped(parent.os_errno, part);
       }
+      at_.resize(at_.rfind('/') == std::string::npos ? 0 : at_.rfind('/'));
       facts_ = parent.facts;
       return true;
     }
@@ -132,6 +133,7 @@ class Walk {
       return stopped(errno, link.substr(link.rfind('/') + 1));
     }
     const std::string_view target(buffer.data(), static_cast<std::size_t>(length));
+    out_.links.emplace_back(link, target);
     std::deque<std::string> parts = split(target);
     pending_.insert(pending_.begin(), std::make_move_iterator(parts.begin()),
                     std::make_move_iterator(parts.end()));

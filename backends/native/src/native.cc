@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "action_view.h"
 #include "launch_material.h"
 #include "lowering.h"
 #include "prepared.h"
@@ -40,6 +41,11 @@ class NativeBackend final : public planner::Backend {
 
   std::vector<std::string> steps(const planner::ExecutionSpec& spec) const override {
     return installation_steps(spec);
+  }
+
+  planner::ActionView view(const planner::ExecutionSpec& spec,
+                           const planner::Action& action) const override {
+    return view_action(spec, action);
   }
 
   schema::Result<std::unique_ptr<planner::PreparedExecution>> prepare(

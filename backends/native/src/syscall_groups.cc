@@ -90,6 +90,11 @@ bool NativeSyscallVocabulary::known_group(std::string_view group) const {
   return known_syscall_group(group);
 }
 
+std::vector<std::string> NativeSyscallVocabulary::members(std::string_view group) const {
+  const std::vector<std::string_view> names = expand_group(group);
+  return {names.begin(), names.end()};
+}
+
 std::vector<std::string> NativeSyscallVocabulary::suggestions() const {
   std::vector<std::string> words;
   for (const std::string_view group : syscall_group_names()) {

@@ -55,6 +55,7 @@ class NativeSyscallVocabulary final : public planner::SyscallVocabulary {
  public:
   bool known_name(std::string_view name) const override;
   bool known_group(std::string_view group) const override;
+  std::vector<std::string> members(std::string_view group) const override;
   // The groups, and the calls that exist on this architecture.
   std::vector<std::string> suggestions() const override;
 };

@@ -149,6 +149,10 @@ class FakeBackend final : public Backend {
   std::vector<std::string> steps(const ExecutionSpec& /*spec*/) const override {
     return {"install " + id_};
   }
+  ActionView view(const ExecutionSpec& /*spec*/, const Action& action) const override {
+    const auto answer = views_.find(action.operation + " " + action.object);
+    return answer == views_.end() ? ActionView() : answer->second;
+  }
   schema::Result<std::unique_ptr<PreparedExecution>> prepare(
       const LaunchRequest& /*request*/) override {
     return schema::Error(schema::ErrorCode::kUnsupported, "a fake launches nothing");
@@ -156,6 +160,8 @@ class FakeBackend final : public Backend {
 
   void mark_experimental() { experimental_ = true; }
   void cannot_lower(schema::Domain domain) { cannot_lower_ = domain; }
+  // What view() answers of "operation object"; anything else is not mediated.
+  void answers(const std::string& action, ActionView view) { views_[action] = std::move(view); }
   int probes() const { return probes_; }
 
  private:
@@ -164,6 +170,7 @@ class FakeBackend final : public Backend {
   schema::IsolationClass class_;
   schema::CapabilityProbed answer_;
   std::optional<schema::Domain> cannot_lower_;
+  std::map<std::string, ActionView> views_;
   int probes_ = 0;
 };
 

@@ -175,6 +175,19 @@ TEST(PathWalkTest, RootIsItself) {
   EXPECT_TRUE(walked->is_directory);
 }
 
+TEST(WalkPathTest, TwoDotsGoUpFromWhereALinkHasLed) {
+  const testing::TempDir dir;
+  std::filesystem::create_directories(dir.path() + "/real/inner");
+  std::filesystem::create_symlink("real/inner", dir.path() + "/link");
+  const auto walked = walk_path(dir.path() + "/link/../x");
+  ASSERT_TRUE(walked);
+  EXPECT_EQ(walked->resolved, walk_path(dir.path() + "/real")->resolved + "/x");
+  ASSERT_EQ(walked->links.size(), 1U);
+  EXPECT_EQ(walked->links[0].second, "real/inner");
+  EXPECT_EQ(walk_path("/../..")->resolved, "/");
+  EXPECT_FALSE(walk_path(dir.path() + "/none/../real")->exists);
+}
+
 TEST(PathWalkerTest, FindsWhatTheSingleWalkFinds) {
   const testing::TempDir dir;
   const std::string& top = dir.path();

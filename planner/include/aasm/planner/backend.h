@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aasm/planner/action.h"
 #include "aasm/planner/execution_spec.h"
 #include "aasm/schema/record.h"
 #include "aasm/schema/result.h"
@@ -151,6 +152,10 @@ class Backend {
   // What prepare() will install for `spec`, one sentence each, in order. Pure; part of the plan's
   // digest.
   virtual std::vector<std::string> steps(const ExecutionSpec& spec) const = 0;
+
+  // What the boundary that prepare() would install for `spec` makes of one action: computed from
+  // what is installed, so that it says no more and no less than the kernel will. Pure.
+  virtual ActionView view(const ExecutionSpec& spec, const Action& action) const = 0;
 
   // Installs the boundary around a waiting process and proves it with this run's canaries.
   // A failing step or canary is in the report; an Error means no process exists.

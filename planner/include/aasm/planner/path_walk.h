@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aasm/schema/result.h"
@@ -35,13 +36,14 @@ struct WalkedPath {
   int os_errno = 0;             // why the walk ended early: ENOENT, EACCES, ...
   std::optional<FileId> end;    // what the path names, when it exists
   std::vector<FileId> visited;  // the root, every directory gone through and every link followed
+  std::vector<std::pair<std::string, std::string>> links;  // followed: place and target, in order
   std::uint64_t hard_links = 0;
   bool is_directory = false;
 };
 
-// Follows `path` (absolute, normalised). kUnsupported for a link of procfs such as /proc/self or
-// what /dev/stdin leads to: it names another file for each process that follows it.
-// kMalformed for more than 40 links.
+// Follows `path` (absolute; a `..` in it goes up from where the links before it have led).
+// kUnsupported for a link of procfs such as /proc/self or what /dev/stdin leads to: it names
+// another file for each process that follows it. kMalformed for more than 40 links.
 schema::Result<WalkedPath> walk_path(const std::string& path);
 
 // walk_path() for several paths that are looked at together: what stood at a place is asked once

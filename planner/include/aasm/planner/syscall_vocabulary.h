@@ -19,6 +19,9 @@ class SyscallVocabulary {
   virtual bool known_name(std::string_view name) const = 0;    // "openat"
   virtual bool known_group(std::string_view group) const = 0;  // "@default", with its @
 
+  // The calls of a group; none for one that is not known.
+  virtual std::vector<std::string> members(std::string_view group) const = 0;
+
   // Names and groups to pick a suggestion from when one is unknown. May be empty: then messages
   // carry no suggestion.
   virtual std::vector<std::string> suggestions() const { return {}; }

@@ -1,0 +1,106 @@
+#include "aasm/backends/syscall_vocabulary.h"
+#include "aasm/crypto/prepare.h"
+#include "aasm/planner/explain.h"
+#include "aasm/process/digest_cache.h"
+
+#include "commands.h"
+#include "exit_status.h"
+#include "explain_text.h"
+#include "home.h"
+#include "launch.h"
+#include "print.h"
+
+namespace aasm::cli {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+// What a run with this policy would be. Which program it is makes no difference to the boundary.
+RunCommand as_run(const PolicyExplainCommand& command) {
+  RunCommand run;
+  run.common = command.common;
+  run.policy = command.file.empty() ? "" : absolute_path(command.file);
+  run.workdir = command.workdir;
+  run.argv = {"true"};
+  return run;
+}
+
+Result<void> check_loaded(const planner::ResolvedPolicy& policy) {
+  switch (policy.record.state) {
+    case schema::PolicyState::kEnforced:
+    case schema::PolicyState::kPermissive:
+      return {};
+    case schema::PolicyState::kLoadFailed:
+      return Error(ErrorCode::kMalformed, "the policy does not load: " + policy.record.error);
+    case schema::PolicyState::kUnconfigured:
+      break;
+  }
+  return Error(ErrorCode::kNotFound,
+               policy.source_path.empty()
+                   ? "there is no policy; name one with --policy, or make one with `aasm init`"
+                   : policy.source_path + " states no control");
+}
+
+// The boundary that is asked: the one a run would have; where it would be refused, that of the
+// first backend of this program, which is then said.
+const planner::Backend* asked_backend(const Launch& launch,
+                                      const planner::PlanningOutcome& outcome) {
+  if (outcome.backend != nullptr || launch.policy.record.state != schema::PolicyState::kEnforced) {
+    return outcome.backend;
+  }
+  return launch.backends.empty() ? nullptr : launch.backends.front().get();
+}
+
+Result<bool> explain_all(const PolicyExplainCommand& command) {
+  crypto::prepare();
+  const RunCommand run = as_run(command);
+  const Home home = AASM_TRY(Home::locate());
+  process::DigestCache digests = process::DigestCache::load(home.file("digests"));
+  Launch launch = AASM_TRY(gather_launch(run, home, digests));
+  launch.refusals.clear();
+  AASM_TRY(check_loaded(launch.policy));
+  const planner::PlanningOutcome outcome = plan_launch(launch, run, [&](planner::Backend& backend) {
+    return probe_backend(backend, launch.conditions, launch.helper_path);
+  });
+  const auto vocabulary = backend_native::make_syscall_vocabulary();
+  const planner::HostView host = planner::this_host();
+  const planner::ExplainInput input{launch.policy.record.requirements,
+                                    launch.policy.places,
+                                    launch.spec,
+                                    asked_backend(launch, outcome),
+                                    *vocabulary,
+                                    host,
+                                    launch.working_dir};
+  std::vector<planner::ExplainedObject> objects;
+  bool answered = true;
+  for (const std::string& what : command.what) {
+    Result<planner::ExplainedObject> object = planner::explain(input, what, command.operation);
+    if (object) {
+      objects.push_back(std::move(*object));
+    } else {
+      print_err(error_line(object.error()));
+      answered = false;
+    }
+  }
+  if (command.common.format == Format::kJson) {
+    print_json(explain_json(launch.policy, outcome, objects));
+  } else {
+    print_out(explain_text(launch.policy, outcome, objects));
+  }
+  return answered;
+}
+
+}  // namespace
+
+int run_policy_explain(const PolicyExplainCommand& command) {
+  const Result<bool> answered = explain_all(command);
+  if (!answered) {
+    print_err(error_line(answered.error()));
+    return kExitFailed;
+  }
+  return *answered ? kExitOk : kExitFailed;
+}
+
+}  // namespace aasm::cli

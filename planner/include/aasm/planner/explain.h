@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aasm/planner/action.h"
+#include "aasm/planner/backend.h"
+#include "aasm/planner/execution_spec.h"
+#include "aasm/planner/lower.h"
+#include "aasm/planner/syscall_vocabulary.h"
+#include "aasm/schema/record_policy.h"
+#include "aasm/schema/result.h"
+
+// What would happen to one action, and which line of the policy says so.
+namespace aasm::planner {
+
+enum class PolicyWord : std::uint8_t { kAllowed, kDenied, kNotStated };
+
+// What a workload under the policy would meet, host permissions aside.
+enum class ActionVerdict : std::uint8_t {
+  kAllowed,
+  kDenied,
+  kByArguments,  // a call: some are refused, by what their arguments say
+  kNotStated,    // policy does not state the domain and nothing else closes it
+  kNotEnforced,  // policy denies it and nothing that is built here carries that out
+};
+const char* verdict_token(ActionVerdict verdict);
+
+struct Explanation {
+  Action action;  // its object as it is judged
+  ActionVerdict verdict = ActionVerdict::kNotStated;
+  PolicyWord policy = PolicyWord::kNotStated;
+  std::string rule;                  // the statement of the policy that decides; may be empty
+  std::optional<std::int64_t> line;  // where it stands in the document
+  ActionView view;
+  std::string record;  // a sentence: what would stand in the ledger
+  int host_errno = 0;  // a path: what the host itself answers, whatever the policy says
+};
+
+struct ExplainedObject {
+  std::string asked;
+  std::string kind;                                        // path, host, syscall
+  std::string resolved;                                    // a path: free of links, `..` and `.`
+  std::vector<std::pair<std::string, std::string>> links;  // followed, in order: place and target
+  std::vector<Explanation> answers;
+  std::vector<std::string> notes;
+};
+
+// How the host is looked at; everything that explaining asks of it.
+struct HostView {
+  PathResolver resolve;                                      // walk_path()
+  std::function<int(const std::string& path)> look;          // lstat(2): 0 or errno
+  std::function<int(const std::string& path, int)> permits;  // faccessat(2), effective ids
+};
+HostView this_host();
+
+// All of it borrowed for the call.
+struct ExplainInput {
+  const std::vector<schema::Requirement>& requirements;
+  const std::vector<DomainPlace>& places;
+  const ExecutionSpec& spec;
+  const Backend* backend;  // whose boundary it would be; null: none
+  const SyscallVocabulary& vocabulary;
+  const HostView& host;
+  std::string working_dir;  // absolute; what a path that is not starts from
+};
+
+// Explains `what`: a path has a slash in it, a call is a name the vocabulary knows, anything else
+// is HOST[:PORT]. `operation` is one of those of Action, or empty for all that the object has.
+// kInvalidArgument with a sentence for what cannot be asked; whatever resolving a path says.
+schema::Result<ExplainedObject> explain(const ExplainInput& input, const std::string& what,
+                                        const std::string& operation);
+
+}  // namespace aasm::planner

@@ -1,0 +1,212 @@
+#include "aasm/planner/explain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aasm/planner/selector.h"
+#include "aasm/schema/utf8.h"
+
+#include "explaining.h"
+
+namespace aasm::planner {
+namespace {
+
+using schema::Domain;
+using schema::Error;
+using schema::ErrorCode;
+using schema::PolicyRule;
+using schema::Requirement;
+using schema::Result;
+using schema::RuleEffect;
+using schema::Selector;
+using schema::SelectorType;
+
+const Requirement* requirement_on(const ExplainInput& input, Domain domain) {
+  for (const Requirement& requirement : input.requirements) {
+    if (requirement.domain == domain) {
+      return &requirement;
+    }
+  }
+  return nullptr;
+}
+
+// The word of the policy that speaks of an operation: execution follows reading where it is not
+// stated, and making and removing names is writing.
+std::string stated_operation(const Requirement& requirement, const std::string& operation) {
+  if (operation == "create" || operation == "remove") {
+    return "write";
+  }
+  const bool stated =
+      std::any_of(requirement.rules.begin(), requirement.rules.end(),
+                  [&](const PolicyRule& rule) { return rule.operation == operation; });
+  return operation == "execute" && !stated ? "read" : operation;
+}
+
+// What is said where no rule covers the object. Rules of `execute` are a list of their own.
+PolicySaying default_saying(const ExplainInput& input, const Requirement& requirement,
+                            const std::string& operation) {
+  PolicySaying saying{PolicyWord::kDenied, requirement.default_rule, std::nullopt};
+  for (const PolicyRule& rule : requirement.rules) {
+    if (operation == "execute" && rule.operation == operation) {
+      saying.rule = rule.id.substr(0, rule.id.find('['));
+      saying.line = rule.line;
+      return saying;
+    }
+  }
+  for (const DomainPlace& place : input.places) {
+    if (place.domain == requirement.domain && place.at.line > 0) {
+      saying.line = place.at.line;
+    }
+  }
+  return saying;
+}
+
+std::string record_of(const ActionView& view, ActionVerdict verdict) {
+  if (verdict == ActionVerdict::kByArguments) {
+    return "one event for each refused call";
+  }
+  if (verdict != ActionVerdict::kDenied) {
+    return "none";
+  }
+  return view.recorded ? "one event of a decision batch for each attempt, equal ones counted "
+                         "together"
+                       : "none for a single attempt; the set-up and its proof are on record";
+}
+
+ActionVerdict verdict_of(PolicyWord word, ActionAnswer answer) {
+  if (answer == ActionAnswer::kDenied) {
+    return ActionVerdict::kDenied;
+  }
+  if (word == PolicyWord::kDenied) {
+    return ActionVerdict::kNotEnforced;
+  }
+  if (answer == ActionAnswer::kByArguments) {
+    return ActionVerdict::kByArguments;
+  }
+  return word == PolicyWord::kAllowed ? ActionVerdict::kAllowed : ActionVerdict::kNotStated;
+}
+
+Explanation explain_one(const ExplainInput& input, Domain domain, const std::string& operation,
+                        const std::string& object, SelectorType type) {
+  Action action{domain, operation, object};
+  const Selector selector{type, schema::PathBytes(object)};
+  const PolicySaying saying = what_policy_says(input, action, selector, selector);
+  return explain_action(input, std::move(action), saying);
+}
+
+Error cannot_ask(const std::string& what, const std::string& why) {
+  return Error(ErrorCode::kInvalidArgument, "`" + schema::escape_for_display(what) + "` " + why);
+}
+
+Result<ExplainedObject> explain_call(const ExplainInput& input, const std::string& what,
+                                     const std::string& operation) {
+  if (!operation.empty() && operation != "call") {
+    return cannot_ask(what, "is a system call, which is not something to " + operation);
+  }
+  ExplainedObject out{what, "syscall", {}, {}, {}, {}};
+  out.answers.push_back(explain_one(input, Domain::kSyscall, "call", what, SelectorType::kSyscall));
+  return out;
+}
+
+Result<ExplainedObject> explain_host(const ExplainInput& input, const std::string& what,
+                                     const std::string& operation) {
+  Result<Selector> selector = make_selector(SelectorType::kHostPattern, what);
+  if (!selector || what.find('*') != std::string::npos) {
+    return cannot_ask(what,
+                      "is neither a path (which has a slash in it), nor a system call known "
+                      "here, nor one HOST or HOST:PORT");
+  }
+  std::string object = selector->value.bytes();
+  const std::size_t colon = object.rfind(':');
+  const bool port = colon != std::string::npos && object.find(']', colon) == std::string::npos;
+  object += port ? "" : ":443";
+  const std::string name = object.substr(0, object.rfind(':'));
+  ExplainedObject out{what, "host", object, {}, {}, {}};
+  if (operation.empty() || operation == "connect") {
+    out.answers.push_back(
+        explain_one(input, Domain::kNetworkEgress, "connect", object, SelectorType::kHostPattern));
+  }
+  // An address is not looked up.
+  if (name != "localhost" && name.find_first_not_of("0123456789.") != std::string::npos &&
+      name.front() != '[' && (operation.empty() || operation == "resolve")) {
+    out.answers.push_back(
+        explain_one(input, Domain::kNameResolution, "resolve", name, SelectorType::kHostPattern));
+  }
+  if (out.answers.empty()) {
+    return cannot_ask(what, "is a host; the operations on one are connect and resolve");
+  }
+  if (input.host.look && input.host.look(input.working_dir + "/" + what) == 0) {
+    out.notes.push_back("taken for a host; for the file of this name write ./" + what);
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* verdict_token(ActionVerdict verdict) {
+  switch (verdict) {
+    case ActionVerdict::kAllowed:
+      return "allowed";
+    case ActionVerdict::kDenied:
+      return "denied";
+    case ActionVerdict::kByArguments:
+      return "by_arguments";
+    case ActionVerdict::kNotStated:
+      return "not_stated";
+    case ActionVerdict::kNotEnforced:
+      return "not_enforced";
+  }
+  return "";
+}
+
+PolicySaying what_policy_says(const ExplainInput& input, const Action& action,
+                              const Selector& object, const Selector& denied) {
+  const Requirement* requirement = requirement_on(input, action.domain);
+  if (requirement == nullptr) {
+    return {};
+  }
+  const GroupMembers groups = [&](std::string_view group) {
+    return input.vocabulary.members(group);
+  };
+  const std::string operation = stated_operation(*requirement, action.operation);
+  const PolicyRule* narrowest = nullptr;
+  for (const PolicyRule& rule : requirement->rules) {
+    if (rule.operation != operation) {
+      continue;
+    }
+    if (rule.effect == RuleEffect::kDeny && contains(rule.selector, denied, groups)) {
+      return {PolicyWord::kDenied, rule.id, rule.line};
+    }
+    if (rule.effect == RuleEffect::kAllow && contains(rule.selector, object, groups) &&
+        (narrowest == nullptr || contains(narrowest->selector, rule.selector, groups))) {
+      narrowest = &rule;
+    }
+  }
+  return narrowest == nullptr ? default_saying(input, *requirement, operation)
+                              : PolicySaying{PolicyWord::kAllowed, narrowest->id, narrowest->line};
+}
+
+Explanation explain_action(const ExplainInput& input, Action action, const PolicySaying& saying) {
+  Explanation out;
+  out.action = std::move(action);
+  out.policy = saying.word;
+  out.rule = saying.rule;
+  out.line = saying.line;
+  if (input.backend != nullptr) {
+    out.view = input.backend->view(input.spec, out.action);
+  }
+  out.verdict = verdict_of(out.policy, out.view.answer);
+  out.record = record_of(out.view, out.verdict);
+  return out;
+}
+
+Result<ExplainedObject> explain(const ExplainInput& input, const std::string& what,
+                                const std::string& operation) {
+  if (what.find('/') != std::string::npos || what == "." || what == "..") {
+    return explain_path(input, what, operation);
+  }
+  return input.vocabulary.known_name(what) ? explain_call(input, what, operation)
+                                           : explain_host(input, what, operation);
+}
+
+}  // namespace aasm::planner

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aasm/planner/explain.h"
+
+// The parts of explain(), shared by its files.
+namespace aasm::planner {
+
+// What the policy says of an object, and where.
+struct PolicySaying {
+  PolicyWord word = PolicyWord::kNotStated;
+  std::string rule;
+  std::optional<std::int64_t> line;
+};
+
+// What the requirement on `action.domain` says. A rule covers the action where it contains
+// `object`, and takes it out where it denies `denied` (the same but for names in a directory). Deny
+// rules outrank; of the rules that allow, the narrowest is named.
+PolicySaying what_policy_says(const ExplainInput& input, const Action& action,
+                              const schema::Selector& object, const schema::Selector& denied);
+
+// The explanation of one action: the policy's word, what the backend makes of it, and the sum.
+Explanation explain_action(const ExplainInput& input, Action action, const PolicySaying& saying);
+
+// explain_path.cc
+schema::Result<ExplainedObject> explain_path(const ExplainInput& input, const std::string& what,
+                                             const std::string& operation);
+
+}  // namespace aasm::planner
