@@ -74,15 +74,13 @@ std::vector<Row> plan_rows() {
        }},
       {"no boundary though a class was asked for", Code::kStartedDespiteUnmetRequirement,
        [](Records& run) { first_outcome(run).kind = schema::OutcomeKind::kNoBoundary; }},
-      {"no boundary, and only the plan says none", Code::kStartedDespiteUnmetRequirement,
-       [](Records& run) {
-         first_outcome(run).kind = schema::OutcomeKind::kNoBoundary;
-         body_of<schema::PlanResolved>(run).requested = schema::IsolationClass::kNone;
-       }},
       {"the plan softens the posture of policy", Code::kOutcomeContradictsPolicy,
        [](Records& run) { first_outcome(run).posture = schema::RequirementPosture::kOptional; }},
       {"a required requirement is degraded", Code::kOutcomeContradictsPolicy,
-       [](Records& run) { first_outcome(run).kind = schema::OutcomeKind::kDegraded; }},
+       [](Records& run) {
+         first_outcome(run).kind = schema::OutcomeKind::kDegraded;
+         first_outcome(run).achieved = "none";
+       }},
       {"prevention was asked for and observation planned", Code::kOutcomeContradictsPolicy,
        [](Records& run) { first_outcome(run).kind = schema::OutcomeKind::kObserved; }},
       {"the plan was refused", Code::kStartedDespiteRefusal,
@@ -319,8 +317,19 @@ TEST(ContradictionsTest, AnotherRecomputedPlanDigestContradicts) {
   EXPECT_EQ(codes(facts), std::vector<Code>{Code::kPlanDigestDiffers});
 }
 
+TEST(ContradictionsTest, IsolationNoneIsRecordedInTheRunAndInThePlan) {
+  Records run = sample_run();
+  first_outcome(run).kind = schema::OutcomeKind::kNoBoundary;
+  body_of<schema::PlanResolved>(run).requested = schema::IsolationClass::kNone;
+  EXPECT_EQ(codes(facts_of(run)), (std::vector<Code>{Code::kStartedDespiteUnmetRequirement,
+                                                     Code::kIsolationClassDiffers}));
+}
+
 TEST(ContradictionsTest, AnObjectThatCannotBeComparedIsAnOpenQuestion) {
   Records run = sample_run();
+  auto& probed = body_of<schema::CapabilityProbed>(run).domains;
+  probed.push_back(probed.at(2));
+  probed.back().domain = Domain::kNetworkEgress;
   schema::RequirementOutcome& network = body_of<schema::PlanResolved>(run).outcomes.at(4);
   ASSERT_EQ(network.domain, Domain::kNetworkEgress);
   network.kind = schema::OutcomeKind::kEnforced;

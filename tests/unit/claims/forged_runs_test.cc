@@ -92,6 +92,96 @@ std::vector<Row> setup_rows() {
   };
 }
 
+schema::DomainCapability& probed_syscall(Records& run) {
+  return body_of<schema::CapabilityProbed>(run).domains.at(2);
+}
+
+void unsupport(schema::DomainCapability& domain) {
+  domain.support = schema::Support::kUnsupported;
+  domain.reason = "not on this host";
+  domain.limitations.clear();
+  domain.mediation = schema::Mediation::kNone;
+  domain.timing = schema::Timing::kNone;
+  domain.synchrony = schema::Synchrony::kNone;
+}
+
+// The network is degraded in the sample; here with this level, over this probe of it.
+void degrade(Records& run, const char* achieved, bool with_channel) {
+  schema::DomainCapability network = probed_syscall(run);
+  network.domain = Domain::kNetworkEgress;
+  network.channel.mechanism = with_channel ? "seccomp_user_notification" : "none";
+  body_of<schema::CapabilityProbed>(run).domains.push_back(network);
+  body_of<schema::PlanResolved>(run).outcomes.at(4).achieved = achieved;
+}
+
+std::vector<Row> promise_rows() {
+  return {
+      {"enforced, and the probe says unsupported", Code::kOutcomeExceedsProbe,
+       [](Records& run) { unsupport(probed_syscall(run)); }},
+      {"enforced, and the probe does not report the domain", Code::kOutcomeExceedsProbe,
+       [](Records& run) {
+         auto& domains = body_of<schema::CapabilityProbed>(run).domains;
+         domains.erase(domains.begin());
+       }},
+      {"enforced, and the probe decides too late", Code::kOutcomeExceedsProbe,
+       [](Records& run) { probed_syscall(run).timing = schema::Timing::kPost; }},
+      {"enforced, and a prerequisite was not satisfied", Code::kOutcomeExceedsProbe,
+       [](Records& run) {
+         probed_syscall(run).prerequisites.push_back(
+             {"a listener", schema::PrerequisiteStatus::kUnsatisfied, ""});
+       }},
+      {"enforced, and the probe saw one process only", Code::kOutcomeExceedsProbe,
+       [](Records& run) {
+         probed_syscall(run).descendants = schema::DescendantCoverage::kTargetProcessOnly;
+       }},
+      {"observed, and the probe observes nothing", Code::kOutcomeExceedsProbe,
+       [](Records& run) {
+         auto& outcome = body_of<schema::PlanResolved>(run).outcomes.at(5);  // name_resolution
+         outcome.kind = schema::OutcomeKind::kObserved;
+         outcome.reason.reset();
+       }},
+      {"degraded to observation, without a channel", Code::kDegradedExceedsProbe,
+       [](Records& run) { degrade(run, "observe", false); }},
+      {"degraded to a prevention that was not measured", Code::kDegradedExceedsProbe,
+       [](Records& run) {
+         degrade(run, "prevent_before_effect, evidence setup", true);
+         body_of<schema::CapabilityProbed>(run).domains.back().synchrony =
+             schema::Synchrony::kBestEffort;
+       }},
+      {"degraded to a level of its own", Code::kDegradedExceedsProbe,
+       [](Records& run) { degrade(run, "as good as prevented", true); }},
+      {"degraded to observation of a domain that was not probed", Code::kDegradedExceedsProbe,
+       [](Records& run) {
+         body_of<schema::PlanResolved>(run).outcomes.at(4).achieved = "observe";
+       }},
+      {"the probe says that the backend is not available", Code::kBackendWasUnavailable,
+       [](Records& run) {
+         body_of<schema::CapabilityProbed>(run).available = false;
+         body_of<schema::CapabilityProbed>(run).unavailable_reason = "no Landlock";
+       }},
+      {"the backend was rejected", Code::kBackendWasUnavailable,
+       [](Records& run) {
+         body_of<schema::PlanResolved>(run).candidates.at(0).verdict =
+             schema::CandidateVerdict::kRejectedUnavailable;
+       }},
+      {"another backend was selected", Code::kBackendWasUnavailable,
+       [](Records& run) {
+         body_of<schema::PlanResolved>(run).candidates.at(1).verdict =
+             schema::CandidateVerdict::kSelected;
+       }},
+      {"the plan is for another class than the run", Code::kIsolationClassDiffers,
+       [](Records& run) {
+         body_of<schema::PlanResolved>(run).requested = schema::IsolationClass::kProcess;
+       }},
+      {"a machine of its own was asked for, and the host's kernel is shared",
+       Code::kIsolationClassDiffers,
+       [](Records& run) {
+         body_of<schema::RunOpened>(run).isolation = schema::IsolationClass::kMicrovm;
+         body_of<schema::PlanResolved>(run).requested = schema::IsolationClass::kMicrovm;
+       }},
+  };
+}
+
 std::vector<Row> event_rows() {
   return {
       {"a denial under enforcement disabled", Code::kDeniedWithoutBoundary,
@@ -99,6 +189,7 @@ std::vector<Row> event_rows() {
       {"a denial under isolation none", Code::kDeniedWithoutBoundary,
        [](Records& run) {
          body_of<schema::RunOpened>(run).isolation = schema::IsolationClass::kNone;
+         body_of<schema::PlanResolved>(run).requested = schema::IsolationClass::kNone;
        }},
       {"a denial of a call that policy allows, by the list", Code::kDeniedAgainstPolicy,
        [](Records& run) {
@@ -160,7 +251,7 @@ std::vector<Row> exit_rows() {
 }
 
 TEST(ForgedRunTest, EachRowIsFoundAndNothingElse) {
-  for (const auto& rows : {setup_rows(), event_rows(), exit_rows()}) {
+  for (const auto& rows : {setup_rows(), promise_rows(), event_rows(), exit_rows()}) {
     for (const Row& row : rows) {
       SCOPED_TRACE(row.why);
       Records run = sample_run();
@@ -217,6 +308,19 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
          controls.push_back(controls.at(0));
          controls.back().landlock->grants.push_back({});
        }},
+      {"a class that the backend is of",
+       [](Records& run) {
+         body_of<schema::RunOpened>(run).isolation = schema::IsolationClass::kProcess;
+         body_of<schema::PlanResolved>(run).requested = schema::IsolationClass::kProcess;
+       }},
+      {"less is promised than was measured",
+       [](Records& run) {
+         body_of<schema::CapabilityProbed>(run).domains.push_back(probed_syscall(run));
+         body_of<schema::CapabilityProbed>(run).domains.back().domain = Domain::kNetworkEgress;
+       }},
+      {"degraded to what was measured", [](Records& run) { degrade(run, "observe", true); }},
+      {"degraded to prevention without its evidence",
+       [](Records& run) { degrade(run, "prevent_before_effect, evidence setup", false); }},
       {"the largest count but one",
        [](Records& run) {
          with_denial(run, [](auto& event) { event.count = schema::kJsonMaxInteger - 1; });

@@ -137,6 +137,7 @@ schema::DomainCapability capability(Domain domain, std::string mechanism, std::s
   made.mediation = schema::Mediation::kEnforce;
   made.timing = schema::Timing::kPre;
   made.synchrony = schema::Synchrony::kSync;
+  made.descendants = schema::DescendantCoverage::kProcessTree;
   made.channel.mechanism = std::move(mechanism);
   made.channel.scope = std::move(scope);
   return made;

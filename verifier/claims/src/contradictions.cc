@@ -5,6 +5,7 @@
 #include "aasm/claims/facts.h"
 
 #include "outcome_checks.h"
+#include "probe_checks.h"
 #include "text.h"
 
 namespace aasm::claims {
@@ -226,6 +227,7 @@ ContradictionLog all_contradictions(const RunFacts& facts) {
   }
   check_probe_present(facts, log);
   check_probes(facts, log);
+  check_plan_against_probe(facts, log);
   if (facts.exited()) {
     check_exit_cause(facts, log);
   }

@@ -153,6 +153,10 @@ enum class FindingCode : std::uint8_t {
   kDeniedWithoutErrno,
   kEventCountOverflow,
   kExitCauseDiffers,
+  kOutcomeExceedsProbe,
+  kDegradedExceedsProbe,
+  kBackendWasUnavailable,
+  kIsolationClassDiffers,
   // Open questions of the claims rules.
   kRunOpenedMissing,
   kClaimsRulesUnknown,
@@ -169,7 +173,7 @@ struct FindingSpec {
   std::string_view meaning;  // one sentence
 };
 
-inline constexpr std::size_t kNumFindingCodes = 133;
+inline constexpr std::size_t kNumFindingCodes = 137;
 extern const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs;  // in the order of the enum
 
 const FindingSpec& spec_of(FindingCode code);

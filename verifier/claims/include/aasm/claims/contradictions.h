@@ -46,6 +46,10 @@ enum class ContradictionCode : std::uint8_t {
   kDeniedWithoutErrno,
   kEventCountOverflow,
   kExitCauseDiffers,
+  kOutcomeExceedsProbe,
+  kDegradedExceedsProbe,
+  kBackendWasUnavailable,
+  kIsolationClassDiffers,
 };
 
 // One contradiction: how often it was met, and where first. Details are one line and hold no raw
@@ -84,7 +88,7 @@ template <>
 struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
   using E = aasm::claims::ContradictionCode;
   static constexpr std::string_view kWhat = "contradiction";
-  static constexpr std::array<std::pair<E, std::string_view>, 31> kTokens = {{
+  static constexpr std::array<std::pair<E, std::string_view>, 35> kTokens = {{
       {E::kStartedDespiteUnmetRequirement, "started_despite_unmet_requirement"},
       {E::kStartedDespiteRefusal, "started_despite_refusal"},
       {E::kStartedAfterFailedStep, "started_after_failed_step"},
@@ -116,5 +120,9 @@ struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
       {E::kDeniedWithoutErrno, "denied_without_errno"},
       {E::kEventCountOverflow, "event_count_overflow"},
       {E::kExitCauseDiffers, "exit_cause_differs"},
+      {E::kOutcomeExceedsProbe, "outcome_exceeds_probe"},
+      {E::kDegradedExceedsProbe, "degraded_exceeds_probe"},
+      {E::kBackendWasUnavailable, "backend_was_unavailable"},
+      {E::kIsolationClassDiffers, "isolation_class_differs"},
   }};
 };
