@@ -1,6 +1,8 @@
+#include <system_error>
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "files.h"
+#include "fork_notes.h"
 #include "home.h"
 #include "output_file.h"
 #include "print.h"
@@ -24,6 +27,7 @@ using schema::ErrorCode;
 using schema::Result;
 
 constexpr std::size_t kMaxSmallFile = std::size_t{4} << 20U;
+constexpr std::size_t kMaxHeads = 256;
 
 // What is needed besides the target's own bytes; any failure here is a usage error.
 Result<void> load_trust(const VerifyCommand& command, const Home& home,
@@ -61,14 +65,39 @@ Result<std::optional<std::string>> optional_file(const std::string& path, bool m
   return std::optional<std::string>(AASM_TRY(std::move(content)));
 }
 
-// The newest notes that this host released for pinned origins, read before the target is copied.
-std::vector<std::string> head_notes(const Home& home, const verifier::VerifyRequest& request) {
-  std::vector<std::string> notes;
+bool is_head_name(const std::string& name) {
+  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Names of the head files that may say something about the target: those of pinned origins; of the
+// host's own ledger, when nothing pins an origin, all.
+std::vector<std::string> head_names(const Home& home, const verifier::VerifyRequest& request) {
+  std::vector<std::string> names;
   for (const ledger_format::TrustedRoot& root : request.trust.keys.roots) {
-    const std::string name = crypto::sha256(schema::as_bytes(root.origin)).hex();
+    names.push_back(crypto::sha256(schema::as_bytes(root.origin)).hex());
+  }
+  if (!names.empty() || !request.own_ledger) {
+    return names;
+  }
+  std::error_code error;
+  std::filesystem::directory_iterator entry(home.heads(), error);
+  for (; !error && entry != std::filesystem::directory_iterator() && names.size() < kMaxHeads;
+       entry.increment(error)) {
+    if (std::string name = entry->path().filename().string(); is_head_name(name)) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+// The newest notes that this host released, read before the target is copied.
+std::vector<verifier::HeadNote> head_notes(const Home& home,
+                                           const verifier::VerifyRequest& request) {
+  std::vector<verifier::HeadNote> notes;
+  for (std::string& name : head_names(home, request)) {
     Result<std::string> note = read_small_file(home.heads() + "/" + name, kMaxSmallFile);
     if (note) {
-      notes.push_back(std::move(note).value());
+      notes.push_back({std::move(name), std::move(note).value()});
     }
   }
   return notes;
@@ -86,12 +115,20 @@ Result<verifier::VerifyRequest> build_request(const VerifyCommand& command) {
   request.max_bytes = command.max_size;
   request.require_close = command.require_close;
   request.allow_open = command.allow_open;
-  request.head_notes = head_notes(home, request);
   request.own_ledger = absolute_path(request.target) == home.ledger();
+  request.head_notes = head_notes(home, request);
   request.expect_head = AASM_TRY(optional_file(command.expect_head, true));
   request.state = AASM_TRY(optional_file(command.state, false));
   request.given_report = AASM_TRY(optional_file(command.report, true));
   return request;
+}
+
+std::string kept_lines(const std::vector<std::string>& paths) {
+  std::string lines;
+  for (const std::string& path : paths) {
+    lines += "kept " + schema::escape_for_display(path) + "\n";
+  }
+  return lines;
 }
 
 void show_progress(std::uint64_t done, std::uint64_t total) {
@@ -110,12 +147,17 @@ int run_verify(const VerifyCommand& command) {
   if (isatty(STDERR_FILENO) != 0) {
     request->progress = show_progress;
   }
-  const Verified verified = verify_confined(*std::move(request), command.common.format,
+  const Verified verified = verify_confined(*request, command.common.format,
                                             std::chrono::seconds(command.deadline_seconds));
   const Result<void> said = write_out(verified.text);
   if (!said) {
     print_err(error_line(said.error()));
     return verified.status == kExitOk ? kExitUnreadable : verified.status;
+  }
+  if (!command.keep_notes.empty() && verified.fork_note) {
+    const Result<std::vector<std::string>> kept =
+        keep_notes(command.keep_notes, notes_of_fork(*request, *verified.fork_note));
+    print_err(kept ? kept_lines(*kept) : error_line(kept.error()));
   }
   if (!command.state.empty() && verified.new_state) {
     Result<OutputFile> file = OutputFile::open(absolute_path(command.state));

@@ -54,6 +54,7 @@ struct VerifyCommand {
   bool allow_open = false;
   std::string state;
   std::string expect_head;
+  std::string keep_notes;  // a directory; empty: nowhere
   std::string report;
   std::int64_t deadline_seconds = 0;  // 0: none
   std::uint64_t max_size = 0;         // 0: the verifier's default

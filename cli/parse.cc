@@ -95,6 +95,8 @@ void add_verify_options(CLI::App& app, VerifyCommand& verify) {
       ->type_name("FILE");
   app.add_option("--expect-head", verify.expect_head, "A checkpoint note the ledger must extend")
       ->type_name("FILE");
+  app.add_option("--keep-notes", verify.keep_notes, "If it is forked, keep the notes of both sides")
+      ->type_name("DIR");
   app.add_option("--report", verify.report,
                  "A JSON report whose claims must be the recomputed ones")
       ->type_name("FILE");

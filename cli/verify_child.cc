@@ -18,13 +18,16 @@
 #include "aasm/schema/json_write.h"
 #include "aasm/sqlite/harden.h"
 
+#include "exit_status.h"
+
 namespace aasm::cli {
 namespace {
 
 // Far above what a ledger of any length takes: neither the checks nor the report grow with it.
 constexpr rlim_t kMemoryBytes = rlim_t{2} << 30U;
 constexpr std::int64_t kSqliteBytes = std::int64_t{256} << 20U;
-// First words of the message: whether a file was refused, and how many bytes of state follow.
+// First words of the message: whether a file was refused, and how many bytes follow of the state,
+// or of the file's own note when it is forked.
 constexpr std::string_view kRefused = "refused ";
 constexpr std::string_view kRead = "read ";
 constexpr std::string_view kNoState = "-";
@@ -108,7 +111,7 @@ void keep_only(process::BorrowedFd out) {
 Verified render(const verifier::VerifyReport& report, Format format) {
   return {verifier::exit_status(report.verdict),
           format == Format::kJson ? schema::json_write(report.json) + "\n" : report.text,
-          report.new_state, report.file_refused};
+          report.new_state, report.fork_note, report.file_refused};
 }
 
 void run_verify_child(verifier::VerifyRequest request, Format format, process::BorrowedFd scratch,
@@ -118,10 +121,11 @@ void run_verify_child(verifier::VerifyRequest request, Format format, process::B
   keep_only(out);
   request.confinement = {confined.landlock_abi, confined.filter, confined.text()};
   const Verified verified = render(verifier::verify(request), format);
-  const std::string head =
-      verified.new_state ? std::to_string(verified.new_state->size()) : std::string(kNoState);
+  const std::optional<std::string>& note =
+      verified.new_state ? verified.new_state : verified.fork_note;
+  const std::string head = note ? std::to_string(note->size()) : std::string(kNoState);
   const std::string message = std::string(verified.file_refused ? kRefused : kRead) + head + "\n" +
-                              verified.new_state.value_or("") + verified.text;
+                              note.value_or("") + verified.text;
   const schema::Result<void> written =
       process::write_all(process::BorrowedFd(STDOUT_FILENO), schema::as_bytes(message));
   // No destructors, no exit handlers: they have nothing to do here, and a sanitizer's would want
@@ -149,7 +153,8 @@ std::optional<Verified> read_message(std::string_view message, int status) {
     if (parsed.ec != std::errc{} || parsed.ptr != head.data() + head.size() || size > rest.size()) {
       return std::nullopt;
     }
-    verified.new_state = std::string(rest.substr(0, size));
+    (status == kExitOk ? verified.new_state : verified.fork_note) =
+        std::string(rest.substr(0, size));
     rest.remove_prefix(size);
   }
   verified.text = std::string(rest);

@@ -17,7 +17,8 @@ struct Verified {
   int status = 0;
   std::string text;  // for stdout
   std::optional<std::string> new_state;
-  bool file_refused = false;  // as of verifier::VerifyReport
+  std::optional<std::string> fork_note;  // as of verifier::VerifyReport; never with new_state
+  bool file_refused = false;             // as of verifier::VerifyReport
 };
 
 // The report in the format asked for.

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import collections
+import gzip
+import itertools
 import json
 import os
 import pathlib
@@ -19,9 +21,12 @@ import shutil
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterable, Iterator
 
 import agreement
 import key_scenarios
+import outside_mutations
+import promise_scenarios
 import revocation_scenarios
 import scenarios
 from body_mutations import BodyMutator
@@ -30,8 +35,9 @@ from forge import Forge, load, load_blobs
 from ledgers import Ledgers
 
 HERE = pathlib.Path(__file__).resolve().parent
-SHAPES = (("body", 45), ("rows", 22), ("bytes", 13), ("wal", 5), ("receipt", 8), ("trust", 4), ("head", 3))
-SCENARIOS = scenarios.SCENARIOS + key_scenarios.SCENARIOS + revocation_scenarios.SCENARIOS
+SHAPES = (("body", 38), ("rows", 19), ("bytes", 11), ("wal", 4), ("receipt", 7), ("trust", 4), ("head", 3),
+          *((name, share) for name, _shape, share in outside_mutations.SHAPES))
+SCENARIOS = scenarios.SCENARIOS + promise_scenarios.SCENARIOS + key_scenarios.SCENARIOS + revocation_scenarios.SCENARIOS
 
 
 class Comparison:
@@ -46,33 +52,35 @@ class Comparison:
         self.seen: collections.Counter[str] = collections.Counter()
         self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
         self.only: str | None = None
+        self.found: list[str] = []
         os.environ["AASM_HOME"] = str(place / "no-such-home")
 
-    def scenario(self, name: str) -> list[str]:
+    def scenario(self, name: str, *options: str) -> list[str]:
         """The differences on an undamaged ledger of this kind."""
         forge = self.base.copy()
-        scenario = getattr(scenarios, name, None) or getattr(key_scenarios, name, None) or getattr(revocation_scenarios, name)
+        scenario = next(one for one in SCENARIOS if one.__name__ == name)
         scenario(scenarios.Run(forge, self.ledgers.denied))
-        return self._forged(forge)
+        return self.forged(forge, *options)
 
     def untouched(self, target: pathlib.Path, trust: pathlib.Path) -> list[str]:
         """The differences on what the binary made."""
-        return self._compare(target, trust)
+        return self.compare(target, trust)
 
-    def _forged(self, forge: Forge, *arguments: str) -> list[str]:
+    def forged(self, forge: Forge, *arguments: str) -> list[str]:
         forge.build()
         forge.write(self.place / "forged.db")
         for path, data in zip((self.place / "trust", self.place / "trust.keys"), forge.trust()):
             path.write_bytes(data)
-        return self._compare(self.place / "forged.db", self.place / "trust", *arguments)
+        return self.compare(self.place / "forged.db", self.place / "trust", *arguments)
 
-    def _compare(self, target: pathlib.Path, trust: pathlib.Path | None, *arguments: str) -> list[str]:
+    def compare(self, target: pathlib.Path, trust: pathlib.Path | None, *arguments: str) -> list[str]:
         everything = [str(target), *(["--trust", str(trust)] if trust else []), *arguments]
         left = agreement.theirs(self.binary, everything)
         try:
             right = agreement.ours(everything)
         except Exception:  # pylint: disable=broad-except
             return ["the reader raised: " + traceback.format_exc(limit=-3)]
+        self.found = sorted(name.removeprefix("finding ") for name in left if name.startswith("finding "))
         self.seen[left["verdict"]] += 1
         self.seen.update(name for name in left if name.startswith("finding "))
         self.seen.update(f"claim {one['claim']}" for one in left.values() if isinstance(one, dict) and "claim" in one)
@@ -90,7 +98,8 @@ class Comparison:
         rng = random.Random(seed)
         names, shares = zip(*SHAPES)
         shape = self.only or rng.choices(names, shares)[0]
-        note, differences = getattr(self, shape)(rng)
+        outside = {name: function for name, function, _share in outside_mutations.SHAPES}
+        note, differences = outside[shape](self, rng) if shape in outside else getattr(self, shape)(rng)
         return f"{shape} {note}", differences
 
     def body(self, rng: random.Random) -> tuple[str, list[str]]:
@@ -109,7 +118,7 @@ class Comparison:
         options = rng.choice(((), (), (), (), ("--allow-open",), ("--require-close",), ("--run", self.ledgers.denied)))
         if rng.random() < 0.25:
             self._other_trust(rng, forge, note)
-        return f"{note} {mutator.note} {options}", self._forged(forge, *options)
+        return f"{note} {mutator.note} {options}", self.forged(forge, *options)
 
     def _other_trust(self, rng: random.Random, forge: Forge, note: list[str]) -> None:
         """A trust file that pins another log key, revokes keys, or asks for a witness."""
@@ -124,12 +133,12 @@ class Comparison:
         target, trust = self._some_copy(rng)
         mutator = RowMutator(rng, self.ledgers.other_home / "ledger.db")
         mutator.apply(target)
-        return f"{trust.parent.name} {mutator.note}", self._compare(target, trust)
+        return f"{trust.parent.name} {mutator.note}", self.compare(target, trust)
 
     def bytes(self, rng: random.Random) -> tuple[str, list[str]]:
         (target, trust), note = self._some_copy(rng), []
         target.write_bytes(flip(rng, target.read_bytes(), note))
-        return f"{trust.parent.name} {note}", self._compare(target, trust)
+        return f"{trust.parent.name} {note}", self.compare(target, trust)
 
     def wal(self, rng: random.Random) -> tuple[str, list[str]]:
         target, note = self._copy(self.ledgers.with_wal), []
@@ -138,7 +147,7 @@ class Comparison:
             wal.write_bytes(flip(rng, wal.read_bytes(), note))
         else:
             target.write_bytes(flip(rng, target.read_bytes(), note))
-        return str(note), self._compare(target, self.ledgers.trust)
+        return str(note), self.compare(target, self.ledgers.trust)
 
     def receipt(self, rng: random.Random) -> tuple[str, list[str]]:
         note: list[str] = []
@@ -148,7 +157,7 @@ class Comparison:
         else:
             target.write_bytes(self.ledgers.reworked_receipt(rng, chosen, note))
         trust = self.ledgers.receipt_home(chosen) / "trust" if rng.random() < 0.9 else None
-        return f"{chosen} {note}", self._compare(target, trust)
+        return f"{chosen} {note}", self.compare(target, trust)
 
     def trust(self, rng: random.Random) -> tuple[str, list[str]]:
         target, home = rng.choice((*self.ledgers.whole, *(
@@ -161,7 +170,7 @@ class Comparison:
             (self.place / f"m-{name}").write_bytes(flip_text(rng, data, note) if rng.random() < 0.5 else data)
         (self.place / "m-trust").rename(self.place / "m")
         (self.place / "m-trust.keys").rename(self.place / "m.keys")
-        return str(note), self._compare(target, self.place / "m")
+        return str(note), self.compare(target, self.place / "m")
 
     def head(self, rng: random.Random) -> tuple[str, list[str]]:
         note: list[str] = []
@@ -169,7 +178,14 @@ class Comparison:
             (path, self.ledgers.receipt_home(index)) for index, path in enumerate(self.ledgers.receipt_files))))
         head = rng.choice(self.ledgers.notes_of(home) if rng.random() < 0.8 else self.ledgers.notes)
         (self.place / "head").write_bytes(flip_text(rng, head, note) if rng.random() < 0.7 else head)
-        return f"{target.name} {note}", self._compare(target, home / "trust", "--expect-head", str(self.place / "head"))
+        return f"{target.name} {note}", self.compare(target, home / "trust", "--expect-head", str(self.place / "head"))
+
+    @staticmethod
+    def snapshot(source: pathlib.Path, target: pathlib.Path) -> None:
+        """A copy in one file, in place of whatever was there."""
+        for suffix in ("", "-wal", "-shm"):
+            target.with_name(target.name + suffix).unlink(missing_ok=True)
+        Ledgers.snapshot(source, target)
 
     def _some_copy(self, rng: random.Random) -> tuple[pathlib.Path, pathlib.Path]:
         """A copy to damage, and its trust file."""
@@ -192,19 +208,38 @@ def report(what: str, differences: list[str]) -> None:
     sys.stdout.flush()
 
 
-def fixed(comparison: Comparison) -> int:
-    """The undamaged ledgers, and the known disagreements, which must still be there."""
-    failures = 0
+def cut(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+    """A ledger of which only the beginning is left, and the magic of one alone."""
+    whole = comparison.ledgers.short.read_bytes()
+    for size in (0, 15, 16, 17, 99, 100, 101, 512, 4095, 4096, len(whole) // 2, len(whole) - 1):
+        (comparison.place / "cut.db").write_bytes(whole[:size])
+        yield f"the first {size} bytes", comparison.compare(comparison.place / "cut.db", comparison.ledgers.trust)
+
+
+def undamaged(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
     ledgers = comparison.ledgers
     receipts = [(path, ledgers.receipt_home(index)) for index, path in enumerate(ledgers.receipt_files)]
     for path, home in [*ledgers.whole, *receipts]:
-        if differences := comparison.untouched(path, home / "trust"):
-            report(f"untouched {path}", differences)
-            failures += 1
+        yield f"untouched {path}", comparison.untouched(path, home / "trust")
+    for folder in sorted((HERE.parent / "testdata" / "kept_ledgers").glob("[0-9]*")):
+        (comparison.place / "kept.db").write_bytes(gzip.decompress((folder / "ledger.db.gz").read_bytes()))
+        for path in (comparison.place / "kept.db", folder / "receipt.txt"):
+            yield f"kept ledger {folder.name}, {path.name}", comparison.compare(path, folder / "trust")
+            yield f"kept ledger {folder.name}, {path.name}, unpinned", comparison.compare(path, None)
     for scenario in SCENARIOS:
-        differences = comparison.scenario(scenario.__name__)
+        for options in ((), ("--allow-open",)):
+            yield f"scenario {scenario.__name__} {options}", comparison.scenario(scenario.__name__, *options)
+        if scenario in promise_scenarios.SCENARIOS:
+            wanted = [promise_scenarios.FOUND[scenario]] if scenario in promise_scenarios.FOUND else []
+            yield f"scenario {scenario.__name__}, wanted {wanted}", comparison.found if comparison.found != wanted else []
+
+
+def fixed(comparison: Comparison) -> int:
+    """What is compared each time, and the known disagreements, which must still be there."""
+    failures = 0
+    for what, differences in itertools.chain(cut(comparison), undamaged(comparison)):
         if differences and not comparison.is_known(differences):
-            report(f"scenario {scenario.__name__}", differences)
+            report(what, differences)
             failures += 1
     for known in comparison.known:
         differences = comparison.scenario(known["scenario"])
@@ -212,6 +247,54 @@ def fixed(comparison: Comparison) -> int:
             report(f"known disagreement {known['scenario']} is another now, or gone: remove or correct its fixture", differences)
             failures += 1
     return failures
+
+
+def walk(comparison: Comparison, seeds: Iterable[int], given: argparse.Namespace) -> int:
+    """Compares seed by seed; says what differs."""
+    failures = 0
+    for seed in seeds:
+        what, differences = comparison.one(seed)
+        if given.one is not None:
+            print(what)
+        if not differences or comparison.is_known(differences):
+            continue
+        report(f"seed {seed}: {what}", differences)
+        failures += 1
+        if given.keep is not None:
+            shutil.copytree(comparison.place, given.keep / str(seed), ignore=shutil.ignore_patterns("work", "probes", "runs", "worker-*"))
+        if not given.all:
+            break
+    return failures
+
+
+def _work(comparison: Comparison, place: pathlib.Path, seeds: range, given: argparse.Namespace) -> None:
+    """In a process of its own, which ends here: the temporary folder is its parent's to remove."""
+    try:
+        comparison.place = place
+        place.mkdir()
+        comparison.seen.clear()
+        failures = walk(comparison, seeds, given)
+        (place / "result").write_text(json.dumps({"failures": failures, "seen": comparison.seen}), "utf-8")
+        os._exit(0)
+    except BaseException:  # pylint: disable=broad-except
+        traceback.print_exc()
+        os._exit(1)
+
+
+def side_by_side(comparison: Comparison, seeds: range, given: argparse.Namespace) -> int:
+    """The seeds shared out among processes, each of which has a folder of its own for what it damages."""
+    workers, places = [], [comparison.place / f"worker-{number}" for number in range(given.jobs)]
+    for number in range(given.jobs):
+        workers.append(os.fork())
+        if workers[-1] == 0:
+            _work(comparison, places[number], seeds[number::given.jobs], given)
+    ends = [os.waitpid(worker, 0)[1] for worker in workers]
+    if any(ends):
+        raise RuntimeError(f"a process that compares ended early: {ends}")
+    results = [json.loads((place / "result").read_text("utf-8")) for place in places]
+    for one in results:
+        comparison.seen.update(one["seen"])
+    return sum(one["failures"] for one in results)
 
 
 def main() -> int:
@@ -222,23 +305,14 @@ def main() -> int:
     parser.add_argument("--one", type=int, help="only this seed, with everything it prints")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files of the last difference")
     parser.add_argument("--all", action="store_true", help="go on after a difference")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compare side by side")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="aasm-conformance-") as place:
         comparison = Comparison(os.environ["AASM"], pathlib.Path(place))
         failures = 0 if given.one is not None or given.only else fixed(comparison)
         comparison.only = given.only
-        seeds = [given.one] if given.one is not None else range(given.seed, given.seed + given.mutations)
-        for seed in seeds:
-            what, differences = comparison.one(seed)
-            if given.one is not None:
-                print(what)
-            if differences and not comparison.is_known(differences):
-                report(f"seed {seed}: {what}", differences)
-                failures += 1
-                if given.keep is not None:
-                    shutil.copytree(place, given.keep / str(seed), ignore=shutil.ignore_patterns("work", "probes", "runs"))
-                if not given.all:
-                    break
+        seeds = range(given.one, given.one + 1) if given.one is not None else range(given.seed, given.seed + given.mutations)
+        failures += side_by_side(comparison, seeds, given) if given.jobs > 1 else walk(comparison, seeds, given)
         print(", ".join(f"{name} {count}" for name, count in sorted(comparison.seen.items())))
     print(f"{failures} disagreements")
     return 1 if failures else 0

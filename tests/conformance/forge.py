@@ -11,6 +11,7 @@ import copy
 import hashlib
 import pathlib
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,6 +96,8 @@ class Forge:
     witnessed: set[int] = field(default_factory=set)
     pins: str = "log"
     revokes: dict[str, int] = field(default_factory=dict)
+    cosigners: Callable[[bytes], bytes] | None = None
+    quorum: str = ""
 
     def copy(self) -> Forge:
         return Forge(copy.deepcopy(self.entries), list(self.blobs), self.origin)
@@ -189,6 +192,8 @@ class Forge:
         note = notes.make(self.origin, tree.size, tree.root(), seed(self.log if self.log_after is None or tree.size <= self.log_after[0] else self.log_after[1]))
         if tree.size in self.witnessed:
             note = notes.cosign(note, WITNESS, seed(WITNESS), 1)
+        if self.cosigners is not None:
+            note = self.cosigners(note)
         self.checkpoints.append((tree.size, note, tree.frontier()))
 
     def write(self, path: pathlib.Path) -> None:
@@ -212,6 +217,7 @@ class Forge:
         log = notes.VerifierKey(self.origin, notes.LOG_TYPE, bytes.fromhex(public(self.pins))).text()
         root = notes.VerifierKey(self.origin, notes.LOG_TYPE, self.root()).text()
         witness = notes.VerifierKey(WITNESS, notes.WITNESS_TYPE, bytes.fromhex(public(WITNESS))).text()
-        quorum = f"witness w {witness}\nquorum w\n" if self.witnessed else "quorum none\n"
+        default = f"witness w {witness}\nquorum w\n" if self.witnessed else "quorum none\n"
+        quorum = self.quorum or default
         revoked = "".join(f"revoked {self.keyid(name)} {limit}\n" for name, limit in self.revokes.items())
         return f"log {log}\n{quorum}".encode(), f"root {self.origin} {root}\n{revoked}".encode()

@@ -291,6 +291,25 @@ def change_before_everything(run: Run) -> None:
     put(run, "key.rotated", rotated(run, "log", "log 2"))
 
 
+def log_key_after_unknown(run: Run) -> None:
+    put(run, "key.renamed", {})
+    run.forge.log_after = (0, "stranger")
+
+
+def log_key_long_after_unknown(run: Run) -> None:
+    run.forge.log_after = (put(run, "key.renamed", {}) + 3, "stranger")
+
+
+def changes_with_one_checkpoint(run: Run) -> None:
+    position = put(run, "key.rotated", rotated(run, "log", "log 2"))
+    put(run, "key.rotated", rotated(run, "host", "host 2"))
+    run.forge.skip_checkpoints.add(position + 1)
+
+
+def last_change_without_its_checkpoint(run: Run) -> None:
+    run.forge.skip_checkpoints.add(put(run, "key.rotated", rotated(run, "host", "host 2"), "end") + 1)
+
+
 def change_without_its_checkpoint(run: Run) -> None:
     position = put(run, "key.rotated", rotated(run, "log", "log 2"))
     run.forge.skip_checkpoints.add(position + 1)

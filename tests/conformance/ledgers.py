@@ -43,7 +43,7 @@ class Ledgers:
         self._run(self.home, "--receipt", str(place / "receipt-0"), program=("/bin/true",))
         self.denied = self._run(self.home, "--receipt", str(place / "receipt-1"), program=("/usr/bin/python3", "-c", DENIED))
         self.short = place / "short.db"
-        self._snapshot(self.home / "ledger.db", self.short)
+        self.snapshot(self.home / "ledger.db", self.short)
         self._run(self.home, program=("/bin/true",), policy="refused.yaml", status=125)
         self._run(self.home, "--isolation", "none", program=("/bin/true",))
         self._init(self.other_home)
@@ -73,7 +73,7 @@ class Ledgers:
         self._kill_run(home)
         self._command(home, "key", "rotate", "log")
         self._run(home, "--receipt", str(self.place / "receipt-3"), program=("/bin/true",))
-        self._snapshot(home / "ledger.db", self.before_revoked)
+        self.snapshot(home / "ledger.db", self.before_revoked)
         for body in self._bodies(home, "ledger.created"):
             for purpose in ("host", "log"):
                 self._command(home, "key", "revoke", hashlib.sha256(bytes.fromhex(body[purpose]["key"])).hexdigest())
@@ -123,7 +123,7 @@ class Ledgers:
         return str(json.loads(payload)["predicate"]["aasm"]["run"])
 
     @staticmethod
-    def _snapshot(source: pathlib.Path, target: pathlib.Path) -> None:
+    def snapshot(source: pathlib.Path, target: pathlib.Path) -> None:
         """A copy without a WAL, by SQLite itself."""
         reading = sqlite3.connect(f"file:{source}?mode=ro", uri=True)
         writing = sqlite3.connect(target)
@@ -134,7 +134,7 @@ class Ledgers:
     def _make_wal(self) -> None:
         """A ledger whose last rows stand in its -wal: copied while the connection is open."""
         working = self.place / "working.db"
-        self._snapshot(self.home / "ledger.db", working)
+        self.snapshot(self.home / "ledger.db", working)
         connection = sqlite3.connect(working, isolation_level=None)
         tail = connection.execute("SELECT * FROM records WHERE seq>=20 ORDER BY seq").fetchall()
         connection.execute("DELETE FROM records WHERE seq>=20")

@@ -37,6 +37,19 @@ class Run:
         self.forge.entries.insert(position, entry)
         self.body("run.closed")["records"] += 1
 
+    def probe(self) -> dict[str, Any]:
+        """The body that holds what was measured for this run."""
+        body = self.body("capability.probed")
+        return self.forge.entries[body["reference"]["seq"]].body if "reference" in body else body
+
+    def measured(self, domain: str, like: str = "syscall") -> dict[str, Any]:
+        """The probe's entry for `domain`; made to be one that prevents and reports, as that of `like`."""
+        entries: list[dict[str, Any]] = self.probe()["domains"]
+        entry = copy.deepcopy(next(one for one in entries if one["domain"] == like))
+        entry["domain"] = domain
+        entries[:] = [one for one in entries if one["domain"] != domain] + [entry]
+        return entry
+
     def require(self, domain: str, rule: str, kind: str, reason: str = "", posture: str = "required") -> None:
         self.body("policy.resolved")["requirements"].append({
             "default_rule": f"{domain}.default", "descendants": "process_tree", "domain": domain, "evidence": "setup",
@@ -44,10 +57,20 @@ class Run:
                 "effect": "allow", "id": rule, "operation": "use", "selector": {"type": "limit", "value": "5"}}]})
         outcome = {"achieved": "prevent_before_effect", "descendants": "process_tree", "detail": "", "domain": domain,
                    "kind": kind, "planned": "prevent_before_effect", "posture": posture, "timing": "pre"}
+        self.measured(domain)
         if reason:
             outcome.update(reason=reason, achieved="observe" if kind == "degraded" else "none")
             self.body("plan.resolved")["posture"] = "degraded"
         self.body("plan.resolved")["outcomes"].append(outcome)
+
+
+def closed_unreadably(run: Run) -> None:
+    run.body("run.closed").clear()
+
+
+def recovered_unreadably(run: Run) -> None:
+    recovered(run)
+    run.all("run.recovered")[0].body = {}
 
 
 def observed(run: Run, domain: str = "syscall") -> None:
@@ -305,6 +328,6 @@ SCENARIOS: tuple[Callable[[Run], None], ...] = (
     recovered_before_start_said_started, recovered_unproved, recovered_unproved_said_not_started, recovered_unconfined,
     recovered_unconfined_said_not_started, recovered_after_unreadable_plan, recovered_after_unreadable_proof,
     recovered_after_unreadable_proof_said_started, recovered_by_its_run_key, recovered_after_stranger, recovered_and_closed,
-    recovered_twice, two_parts, two_denials, denied_against_policy, denied_and_denied,
+    recovered_twice, witnessed_but_for_open_run, two_parts, two_denials, denied_against_policy, denied_and_denied,
     allowed_and_denied, denied_without_errno, observe_mode, disabled_mode, foreign_machine, killed, killed_without_policy,
-    overflow, second_list)
+    overflow, second_list, closed_unreadably, recovered_unreadably)

@@ -7,7 +7,6 @@ namespace {
 
 using ledger_format::CompactRange;
 using ledger_format::NoteVerdict;
-using ledger_format::QuorumVerdict;
 using schema::Result;
 using sqlite::ColumnType;
 
@@ -16,6 +15,13 @@ std::int64_t last_seq_of(std::uint64_t size) {
 }
 
 }  // namespace
+
+FindingCode code_for(NoteVerdict verdict, bool after_skipped_key) {
+  if (verdict == NoteVerdict::kBadSignature) {
+    return FindingCode::kCheckpointBadSignature;
+  }
+  return after_skipped_key ? FindingCode::kSignerAfterSkippedKey : FindingCode::kCheckpointUnsigned;
+}
 
 CheckpointCheck::CheckpointCheck(sqlite::Connection& connection, sqlite::Statement rows,
                                  const ledger_format::TrustPolicy& policy, FindingLog& findings)
@@ -60,6 +66,13 @@ void CheckpointCheck::judge_gap(std::uint64_t size) {
   }
 }
 
+void CheckpointCheck::add_missing(std::uint64_t size, const char* why) {
+  findings_.add(
+      FindingCode::kCheckpointCadence, last_seq_of(size),
+      {.expected = "a checkpoint of size " + std::to_string(size) + ", for this record " + why,
+       .actual = "none"});
+}
+
 void CheckpointCheck::judge(const Row& row, const CompactRange& tree, const KeyPositions& keys) {
   const std::int64_t seq = last_seq_of(tree.size());
   judge_gap(tree.size());
@@ -93,6 +106,7 @@ void CheckpointCheck::judge(const Row& row, const CompactRange& tree, const KeyP
   pending.size = tree.size();
   pending.bytes = row.note;
   pending.log = keys.log();
+  pending.after_skipped_key = keys.skipped_key_record();
   pending.note = std::move(parsed->note);
   pending.root_agrees =
       said.root == root && said.size == tree.size() && said.origin == keys.origin();
@@ -100,7 +114,11 @@ void CheckpointCheck::judge(const Row& row, const CompactRange& tree, const KeyP
 }
 
 Result<void> CheckpointCheck::advance(const CompactRange& tree, const KeyPositions& keys,
-                                      bool ends_run) {
+                                      Ends ends) {
+  if (owed_size_ != 0 && ends != Ends::kChangeOfKeys) {
+    add_missing(owed_size_, "changes a key");
+  }
+  owed_size_ = 0;
   const auto size = static_cast<std::int64_t>(tree.size());
   while (next_ && next_->size < size) {
     // Rows come in order, so only sizes below the first possible one get here.
@@ -112,11 +130,10 @@ Result<void> CheckpointCheck::advance(const CompactRange& tree, const KeyPositio
     judge(*next_, tree, keys);
     last_size_ = tree.size();
     AASM_TRY(read_next());
-  } else if (ends_run) {
-    findings_.add(FindingCode::kCheckpointCadence, size - 1,
-                  {.expected = "a checkpoint of size " + std::to_string(size) +
-                               ", for this record ends a run",
-                   .actual = "none"});
+  } else if (ends == Ends::kRun) {
+    add_missing(tree.size(), "ends a run");
+  } else if (ends == Ends::kChangeOfKeys) {
+    owed_size_ = tree.size();
   }
   return {};
 }
@@ -124,11 +141,15 @@ Result<void> CheckpointCheck::advance(const CompactRange& tree, const KeyPositio
 Result<void> CheckpointCheck::finish(std::uint64_t records) {
   while (next_) {
     findings_.add(
-        FindingCode::kCheckpointBeyondRecords, -1,
+        next_->size < 1 ? FindingCode::kCheckpointMalformed : FindingCode::kCheckpointBeyondRecords,
+        -1,
         {.expected = std::to_string(next_->size) + " records", .actual = std::to_string(records)});
     AASM_TRY(read_next());
   }
   judge_gap(records);
+  if (owed_size_ != 0) {
+    add_missing(owed_size_, "changes a key");
+  }
   return {};
 }
 
@@ -163,45 +184,37 @@ void CheckpointCheck::check_signature(std::size_t index) {
   }
 }
 
-void CheckpointCheck::settle_witnesses(const Pending& pending, KeyPositions& keys,
-                                       Coverage& coverage) {
-  if (!policy_.requires_witness()) {
-    return;
+// Whether the log key in force signed it.
+bool CheckpointCheck::settle_signature(const Pending& pending, KeyPositions& keys) {
+  const std::int64_t seq = last_seq_of(pending.size);
+  if (pending.unknown_key) {
+    findings_.add(FindingCode::kKeyUnresolved, seq, {.detail = "checkpoint"});
+    return false;
   }
-  switch (pending.quorum) {
-    case QuorumVerdict::kMet:
-      coverage.witnessed_up_to = pending.size;
-      keys.note_witnessed(pending.size);
-      return;
-    case QuorumVerdict::kNotMet:
-      return;
-    case QuorumVerdict::kBadSignature:
-      findings_.add(FindingCode::kWitnessBadSignature, last_seq_of(pending.size),
-                    {.actual = pending.bytes});
-      return;
+  if (pending.verdict != NoteVerdict::kVerified) {
+    findings_.add(code_for(pending.verdict, pending.after_skipped_key), seq,
+                  {.expected = pending.log->text(), .actual = pending.bytes});
+    return false;
   }
+  keys.judge_revocation(ledger_format::key_id(pending.log->public_key()), pending.size - 1);
+  return true;
 }
 
 void CheckpointCheck::settle(KeyPositions& keys, Outcome& outcome) {
   for (const Pending& pending : pending_) {
-    const std::int64_t seq = last_seq_of(pending.size);
     ++outcome.coverage.checkpoints;
-    if (pending.unknown_key) {
-      findings_.add(FindingCode::kKeyUnresolved, seq, {.detail = "checkpoint"});
+    for (const std::string& name : pending.quorum.bad) {
+      findings_.add(FindingCode::kWitnessBadSignature, last_seq_of(pending.size),
+                    {.actual = pending.bytes, .detail = "witness " + name});
+    }
+    if (!settle_signature(pending, keys) || !pending.root_agrees) {
       continue;
     }
-    if (pending.verdict != NoteVerdict::kVerified) {
-      findings_.add(pending.verdict == NoteVerdict::kNoSignature
-                        ? FindingCode::kCheckpointUnsigned
-                        : FindingCode::kCheckpointBadSignature,
-                    seq, {.expected = pending.log->text(), .actual = pending.bytes});
-      continue;
-    }
-    keys.judge_revocation(ledger_format::key_id(pending.log->public_key()), pending.size - 1);
-    if (pending.root_agrees) {
-      outcome.coverage.signed_up_to = pending.size;
-      outcome.newest_note = pending.bytes;
-      settle_witnesses(pending, keys, outcome.coverage);
+    outcome.coverage.signed_up_to = pending.size;
+    outcome.newest_note = pending.bytes;
+    if (policy_.requires_witness() && pending.quorum.met) {
+      outcome.coverage.witnessed_up_to = pending.size;
+      keys.note_witnessed(pending.size);
     }
   }
   pending_.clear();

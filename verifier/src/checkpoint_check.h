@@ -13,8 +13,13 @@
 
 #include "key_positions.h"
 #include "outcome.h"
+#include "record_view.h"
 
 namespace aasm::verifier {
+
+// What a note is that the log key in force did not sign. Behind a skipped key record its key may be
+// one that we were not told of.
+FindingCode code_for(ledger_format::NoteVerdict verdict, bool after_skipped_key);
 
 // Step 4 of docs/spec/ledger-format.md section 9, and the cadence rule of section 6. The rows of
 // `checkpoints` are read beside the scan: advance() after every record compares roots and
@@ -28,10 +33,10 @@ class CheckpointCheck {
   // `every` of record 0: the largest distance of neighbouring sizes.
   void set_cadence(std::int64_t every) { every_ = static_cast<std::uint64_t>(every); }
 
-  // `tree` is over all records so far; `ends_run` when the last of them is a run.closed or
-  // run.recovered.
+  // `tree` is over all records so far; `ends` what the last of them ends, after which a writer
+  // commits a checkpoint.
   schema::Result<void> advance(const ledger_format::CompactRange& tree, const KeyPositions& keys,
-                               bool ends_run);
+                               Ends ends);
   schema::Result<void> finish(std::uint64_t records);
 
   // The text of the checkpoint of `size` if it has passed already, else nullopt.
@@ -56,10 +61,11 @@ class CheckpointCheck {
     std::string bytes;
     ledger_format::Note note;
     std::optional<ledger_format::VerifierKey> log;  // in force at this size
+    bool after_skipped_key = false;  // there may be a log key that we were not told of
     bool root_agrees = false;
     bool unknown_key = false;
     ledger_format::NoteVerdict verdict = ledger_format::NoteVerdict::kNoSignature;
-    ledger_format::QuorumVerdict quorum = ledger_format::QuorumVerdict::kNotMet;
+    ledger_format::QuorumVerdict quorum;
   };
 
   CheckpointCheck(sqlite::Connection& connection, sqlite::Statement rows,
@@ -68,7 +74,8 @@ class CheckpointCheck {
   schema::Result<void> read_next();
   void judge(const Row& row, const ledger_format::CompactRange& tree, const KeyPositions& keys);
   void judge_gap(std::uint64_t size);
-  void settle_witnesses(const Pending& pending, KeyPositions& keys, Coverage& coverage);
+  void add_missing(std::uint64_t size, const char* why);
+  bool settle_signature(const Pending& pending, KeyPositions& keys);
 
   sqlite::Connection& connection_;
   sqlite::Statement rows_;
@@ -77,6 +84,7 @@ class CheckpointCheck {
   std::uint64_t every_ = 256;
   std::optional<Row> next_;
   std::uint64_t last_size_ = 0;
+  std::uint64_t owed_size_ = 0;  // a change of keys without a checkpoint so far; 0 for none
   std::vector<Pending> pending_;
 };
 

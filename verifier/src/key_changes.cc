@@ -120,6 +120,7 @@ void KeyPositions::revoke(std::int64_t seq, const schema::KeyRevoked& body) {
     return;
   }
   judge_revocation(*trust_outcome_.root, static_cast<std::uint64_t>(seq));
+  const std::optional<std::uint64_t> earlier = limit_of(body.key);
   const auto [limit, first] = revoked_.emplace(body.key, body.limit);
   limit->second = std::min(limit->second, body.limit);
   const auto key = chain_.find(body.key);
@@ -128,7 +129,8 @@ void KeyPositions::revoke(std::int64_t seq, const schema::KeyRevoked& body) {
     findings_.add(FindingCode::kRevokedKeyUnknown, seq, {.actual = body.key.hex()});
     return;
   }
-  if (key->second.signatures != 0 && key->second.last_position >= body.limit) {
+  const bool reported = earlier && key->second.last_position >= *earlier;
+  if (key->second.signatures != 0 && key->second.last_position >= body.limit && !reported) {
     report_revoked(body.key, key->second.last_position, body.limit);
   }
 }
@@ -150,10 +152,19 @@ void KeyPositions::track(const schema::KeyId& key, std::uint64_t position) {
     seen.covered = 0;
     ++seen.signatures;
   }
-  const auto limit = revoked_.find(key);
-  if (limit != revoked_.end() && position >= limit->second) {
-    report_revoked(key, position, limit->second);
+}
+
+// The smallest limit that is known so far counts.
+std::optional<std::uint64_t> KeyPositions::limit_of(const schema::KeyId& key) const {
+  std::optional<std::uint64_t> smallest;
+  if (const ledger_format::RevokedKey* revoked = trust_.revocation_of(key)) {
+    smallest = revoked->size;
   }
+  const auto stated = revoked_.find(key);
+  if (stated != revoked_.end()) {
+    smallest = std::min(smallest.value_or(stated->second), stated->second);
+  }
+  return smallest;
 }
 
 void KeyPositions::cover(std::uint64_t size) {
@@ -167,6 +178,10 @@ void KeyPositions::cover(std::uint64_t size) {
 void KeyPositions::finish_revoked() {
   for (const auto& [id, limit] : revoked_) {
     const auto key = chain_.find(id);
+    const ledger_format::RevokedKey* trusted = trust_.revocation_of(id);
+    if (trusted != nullptr && trusted->size <= limit) {
+      continue;  // finish() judges it by the trust file's limit
+    }
     if (key == chain_.end() || key->second.signatures == 0 || key->second.last_position >= limit) {
       continue;
     }

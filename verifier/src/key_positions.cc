@@ -99,15 +99,12 @@ NoteVerdict KeyPositions::judge_note(const ledger_format::Note& note,
 
 void KeyPositions::judge_revocation(const schema::KeyId& key, std::uint64_t position) {
   track(key, position);
-  const ledger_format::RevokedKey* revoked = trust_.revocation_of(key);
-  if (revoked == nullptr) {
-    return;
+  const std::optional<std::uint64_t> limit = limit_of(key);
+  if (limit && position >= *limit) {
+    report_revoked(key, position, *limit);
   }
-  if (position >= revoked->size) {
-    findings_.add(FindingCode::kKeyRevoked, static_cast<std::int64_t>(position),
-                  {.expected = "no signature by " + key.hex() + " at or after " +
-                               std::to_string(revoked->size),
-                   .actual = "position " + std::to_string(position)});
+  const ledger_format::RevokedKey* revoked = trust_.revocation_of(key);
+  if (revoked == nullptr || position >= revoked->size) {
     return;
   }
   BeforeLimit& seen = before_limit_[key];
@@ -130,6 +127,10 @@ void KeyPositions::finish() {
   trust_outcome_.pinned = log_pin_known_ && root_pinned_ && log_pinned_;
   finish_revoked();
   for (const auto& [key, seen] : before_limit_) {
+    const auto stated = revoked_.find(key);
+    if (stated != revoked_.end() && stated->second < trust_.revocation_of(key)->size) {
+      continue;  // finish_revoked() judges it by the smaller limit
+    }
     const auto covered = witnessed_.find(key);
     if (covered != witnessed_.end() && covered->second > seen.last_position) {
       continue;

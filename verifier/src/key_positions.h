@@ -52,8 +52,8 @@ class KeyPositions {
   ledger_format::NoteVerdict judge_note(const ledger_format::Note& note,
                                         const std::string& origin) const;
 
-  // Applies the `revoked` lines of the trust file to something that `key` signed at `position`: a
-  // record's sequence number, or a checkpoint's size - 1.
+  // Applies the limits of `key`, the trust file's and those of records so far, to something that it
+  // signed at `position`: a record's sequence number, or a checkpoint's size - 1.
   void judge_revocation(const schema::KeyId& key, std::uint64_t position);
   // A tree of `size` had the trust file's quorum of witnesses. What a revoked key signed before its
   // limit counts only when such a tree, not larger than the limit, covers it.
@@ -71,6 +71,7 @@ class KeyPositions {
   void put_in_force(std::int64_t seq, ledger_format::KeyPurpose purpose,
                     const schema::PublicKey& old_key, const schema::PublicKey& new_key);
   void set_log(const schema::PublicKey& key);
+  std::optional<std::uint64_t> limit_of(const schema::KeyId& key) const;
   void report_revoked(const schema::KeyId& key, std::uint64_t position, std::uint64_t limit);
   void track(const schema::KeyId& key, std::uint64_t position);
   void cover(std::uint64_t size);

@@ -1,5 +1,6 @@
 #include "ledger_check.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,15 +21,20 @@ namespace {
 
 using schema::Result;
 
-// With a trust file that asks for witnesses, what is asked must be covered by a checkpoint that
-// enough of them signed.
+// The quorum of the trust file is asked of the largest checkpoint that is right, with --run of one
+// that covers the run (docs/spec/verify-rules.md, Witnesses). What no checkpoint covers has its own
+// findings.
 void judge_quorum(const VerifyRequest& request, Outcome& outcome) {
   const Coverage& coverage = outcome.coverage;
-  std::uint64_t needed = coverage.records;
-  if (!request.run.empty() && !outcome.runs.newest.empty()) {
-    needed = static_cast<std::uint64_t>(outcome.runs.newest.back().last_seq) + 1;
+  if (!request.trust.policy.requires_witness() || coverage.records == 0) {
+    return;
   }
-  if (request.trust.policy.requires_witness() && coverage.witnessed_up_to < needed) {
+  std::uint64_t needed = coverage.signed_up_to;
+  if (!request.run.empty() && !outcome.runs.newest.empty()) {
+    const auto end = static_cast<std::uint64_t>(outcome.runs.newest.back().last_seq) + 1;
+    needed = std::min(needed, end);
+  }
+  if (needed == 0 || coverage.witnessed_up_to < needed) {
     outcome.findings.add(FindingCode::kWitnessQuorumNotMet, -1,
                          {.expected = std::to_string(needed) + " records witnessed",
                           .actual = std::to_string(coverage.witnessed_up_to)});

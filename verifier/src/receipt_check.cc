@@ -9,6 +9,7 @@
 #include "aasm/ledger_format/note.h"
 #include "aasm/ledger_format/receipt.h"
 
+#include "checkpoint_check.h"
 #include "key_positions.h"
 #include "payload_faults.h"
 #include "record_view.h"
@@ -18,7 +19,6 @@ namespace aasm::verifier {
 namespace {
 
 using ledger_format::NoteVerdict;
-using ledger_format::QuorumVerdict;
 using ledger_format::Receipt;
 using ledger_format::ReceiptRecord;
 
@@ -39,6 +39,7 @@ class ReceiptCheck {
   bool read_checkpoint();
   bool read_genesis();
   void check_note();
+  bool check_note_signature();
   void check_quorum();
   void check_record(const ReceiptRecord& record);
   void check_position(const RecordView& view, const ReceiptRecord& record);
@@ -99,7 +100,7 @@ bool ReceiptCheck::read_genesis() {
   }
   keys_.begin(*first.envelope, *created);
   outcome_.trust = keys_.outcome();
-  references_.begin(keys_);
+  references_.begin(keys_, References::Target::kReceipt);
   return true;
 }
 
@@ -109,40 +110,44 @@ void ReceiptCheck::check_note() {
     findings_.add(FindingCode::kCheckpointOrigin, -1,
                   {.expected = keys_.origin(), .actual = said.origin});
   }
-  const NoteVerdict verdict = keys_.log()
-                                  ? ledger_format::verify_note(checkpoint_.note, *keys_.log())
-                                  : NoteVerdict::kNoSignature;
-  if (verdict != NoteVerdict::kVerified) {
-    findings_.add(verdict == NoteVerdict::kNoSignature ? FindingCode::kCheckpointUnsigned
-                                                       : FindingCode::kCheckpointBadSignature,
-                  -1,
-                  {.expected = keys_.log() ? keys_.log()->text() : "a log key",
-                   .actual = receipt_.checkpoint});
-    return;
+  if (check_note_signature()) {
+    keys_.judge_revocation(*keys_.outcome().log, said.size == 0 ? 0 : said.size - 1);
+    outcome_.coverage.checkpoints = 1;
+    outcome_.coverage.signed_up_to = said.size;
   }
-  keys_.judge_revocation(*keys_.outcome().log, said.size == 0 ? 0 : said.size - 1);
-  outcome_.coverage.checkpoints = 1;
-  outcome_.coverage.signed_up_to = said.size;
   check_quorum();
   references_.compare_single(said);
+}
+
+bool ReceiptCheck::check_note_signature() {
+  if (!keys_.log()) {
+    findings_.add(FindingCode::kKeyUnresolved, -1, {.detail = "checkpoint"});
+    return false;
+  }
+  const NoteVerdict verdict = ledger_format::verify_note(checkpoint_.note, *keys_.log());
+  if (verdict != NoteVerdict::kVerified) {
+    findings_.add(code_for(verdict, keys_.skipped_key_record()), -1,
+                  {.expected = keys_.log()->text(), .actual = receipt_.checkpoint});
+  }
+  return verdict == NoteVerdict::kVerified;
 }
 
 void ReceiptCheck::check_quorum() {
   if (!request_.trust.policy.requires_witness()) {
     return;
   }
-  switch (ledger_format::check_quorum(request_.trust.policy, checkpoint_.note)) {
-    case QuorumVerdict::kMet:
-      outcome_.coverage.witnessed_up_to = checkpoint_.checkpoint.size;
-      keys_.note_witnessed(checkpoint_.checkpoint.size);
-      return;
-    case QuorumVerdict::kNotMet:
-      findings_.add(FindingCode::kWitnessQuorumNotMet, -1, {.actual = receipt_.checkpoint});
-      return;
-    case QuorumVerdict::kBadSignature:
-      findings_.add(FindingCode::kWitnessBadSignature, -1, {.actual = receipt_.checkpoint});
-      return;
+  const ledger_format::QuorumVerdict quorum =
+      ledger_format::check_quorum(request_.trust.policy, checkpoint_.note);
+  for (const std::string& name : quorum.bad) {
+    findings_.add(FindingCode::kWitnessBadSignature, -1,
+                  {.actual = receipt_.checkpoint, .detail = "witness " + name});
   }
+  if (!quorum.met) {
+    findings_.add(FindingCode::kWitnessQuorumNotMet, -1, {.actual = receipt_.checkpoint});
+    return;
+  }
+  outcome_.coverage.witnessed_up_to = checkpoint_.checkpoint.size;
+  keys_.note_witnessed(checkpoint_.checkpoint.size);
 }
 
 void ReceiptCheck::check_position(const RecordView& view, const ReceiptRecord& record) {

@@ -27,6 +27,10 @@ struct RawRecord {
   std::string malformed;  // which column is not what the format says; empty when all are
 };
 
+// What a record ends, after which a writer commits a checkpoint. Changes of keys may stand in a
+// row: then the last of them.
+enum class Ends : std::uint8_t { kNothing, kRun, kChangeOfKeys };
+
 // One record on its way through the checks: parse_record() fills what depends on its bytes alone,
 // the place in the ledger gives the signer, and check_signature() the verdict on it.
 struct RecordView {
@@ -42,7 +46,7 @@ struct RecordView {
   std::optional<schema::PublicKey> signer;  // who must have signed, when that is known
   bool signature_ok = false;
   std::shared_ptr<Run> run;  // the open run it belongs to
-  bool ends_run = false;
+  Ends ends = Ends::kNothing;
 };
 
 // Pure; for the workers.

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "aasm/crypto/hash.h"
+
 namespace aasm::verifier {
 namespace {
 
@@ -19,14 +21,24 @@ constexpr const char* kExpectHead = "expect-head";
 References::References(const VerifyRequest& request, FindingLog& findings, Coverage& coverage)
     : request_(request), findings_(findings), coverage_(coverage) {}
 
-void References::begin(const KeyPositions& keys) {
-  own_head_known_ = std::any_of(request_.head_notes.begin(), request_.head_notes.end(),
-                                [&](const std::string& note) {
-                                  const auto parsed = ledger_format::parse_signed_checkpoint(note);
-                                  return parsed && parsed->checkpoint.origin == keys.origin();
-                                });
-  for (const std::string& note : request_.head_notes) {
-    add(keys, kHeads, note);
+// The head file of another ledger of this host says nothing about a file from elsewhere, nor about
+// this host's present ledger when an earlier one is still pinned.
+void References::add_heads(const KeyPositions& keys) {
+  const std::string own = crypto::sha256(schema::as_bytes(keys.origin())).hex();
+  const bool own_head_known =
+      std::any_of(request_.head_notes.begin(), request_.head_notes.end(),
+                  [&own](const HeadNote& head) { return head.name == own; });
+  for (const HeadNote& head : request_.head_notes) {
+    if (own_head_known ? head.name == own : request_.own_ledger) {
+      add(keys, kHeads, head.note);
+    }
+  }
+}
+
+void References::begin(const KeyPositions& keys, Target target) {
+  target_ = target;
+  if (target != Target::kReceipt) {
+    add_heads(keys);
   }
   if (request_.expect_head) {
     add(keys, kExpectHead, *request_.expect_head);
@@ -72,13 +84,8 @@ bool References::accept_origin(const KeyPositions& keys, const Reference& refere
   if (reference.checkpoint.origin == keys.origin()) {
     return true;
   }
-  // The head file of another ledger of this host says nothing about a file from elsewhere, nor
-  // about this host's present ledger when an earlier one is still pinned.
-  if (reference.source == kHeads && (!request_.own_ledger || own_head_known_)) {
-    return false;
-  }
-  if (keys.origin().empty()) {
-    return true;  // a file without records: any note of its log shows what it has lost
+  if (target_ == Target::kNoRecords) {
+    return true;  // any note of its log shows what it has lost
   }
   findings_.add(FindingCode::kReferenceOtherOrigin, -1,
                 {.expected = reference.checkpoint.origin,
@@ -117,7 +124,7 @@ void References::agree(const Reference& reference, const schema::TreeHash& root)
   const bool agreed = reference.checkpoint.root == root;
   coverage_.compared.push_back({reference.source, reference.checkpoint.size, agreed});
   if (!agreed) {
-    findings_.add(FindingCode::kForked, static_cast<std::int64_t>(reference.checkpoint.size) - 1,
+    findings_.add(FindingCode::kForked, -1,
                   {.expected = reference.note,
                    .actual = ledger_format::format_checkpoint(
                        {reference.checkpoint.origin, reference.checkpoint.size, root}),
@@ -157,7 +164,7 @@ void References::compare_single(const Checkpoint& checkpoint) {
     const Reference& reference = waiting_[next_];
     if (reference.checkpoint.size == checkpoint.size) {
       agree(reference, checkpoint.root);
-    } else if (reference.source != kHeads) {
+    } else {
       findings_.add(FindingCode::kReferenceNotComparable, -1,
                     {.expected = "size " + std::to_string(reference.checkpoint.size),
                      .actual = "size " + std::to_string(checkpoint.size),

@@ -18,9 +18,12 @@ namespace aasm::verifier {
 // every record, finish() at the end. One thread.
 class References {
  public:
+  // What the notes are held against. Head files say nothing about a receipt.
+  enum class Target : std::uint8_t { kRecords, kNoRecords, kReceipt };
+
   References(const VerifyRequest& request, FindingLog& findings, Coverage& coverage);
 
-  void begin(const KeyPositions& keys);
+  void begin(const KeyPositions& keys, Target target);
   // After a record that may have changed the log key: notes that no key so far had signed are
   // looked at again.
   void know(const KeyPositions& keys);
@@ -37,6 +40,7 @@ class References {
     ledger_format::Checkpoint checkpoint;
   };
 
+  void add_heads(const KeyPositions& keys);
   void add(const KeyPositions& keys, const std::string& source, const std::string& note);
   void report_unsigned();
   bool accept_origin(const KeyPositions& keys, const Reference& reference);
@@ -49,7 +53,7 @@ class References {
   std::vector<Reference> unsigned_;  // by no key known so far
   std::size_t num_log_keys_ = 0;
   std::size_t next_ = 0;
-  bool own_head_known_ = false;
+  Target target_ = Target::kRecords;
 };
 
 }  // namespace aasm::verifier

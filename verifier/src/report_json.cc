@@ -5,6 +5,8 @@
 
 #include "aasm/schema/path_bytes.h"
 
+#include "verdict.h"
+
 namespace aasm::verifier {
 namespace {
 
@@ -116,7 +118,7 @@ JsonValue findings(const FindingLog& log) {
                 {"groups", std::move(groups)}};
 }
 
-JsonValue runs(const RunsOutcome& found) {
+JsonValue runs(const RunsOutcome& found, Verdict verdict) {
   Object by_state;
   for (const auto& [state, count] : found.by_state) {
     by_state.emplace_back(state, number(count));
@@ -132,6 +134,7 @@ JsonValue runs(const RunsOutcome& found) {
                             {"report", run.json}});
   }
   return Object{{"in_scope", number(found.in_scope)},
+                {"evidence", claims_are_evidence(verdict)},
                 {"by_state", std::move(by_state)},
                 {"listed", number(found.newest.size())},
                 {"newest", std::move(newest)}};
@@ -167,7 +170,7 @@ JsonValue report_json(const VerifyRequest& request, const Outcome& outcome, Verd
                                  {"allow_open", request.allow_open}}},
                 {"coverage", coverage(outcome.coverage)},
                 {"findings", findings(outcome.findings)},
-                {"runs", runs(outcome.runs)}};
+                {"runs", runs(outcome.runs, verdict)}};
   if (outcome.receipt && verdict != Verdict::kFailed) {
     report.emplace_back("receipt", receipt(*outcome.receipt));
   }

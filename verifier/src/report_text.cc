@@ -5,6 +5,8 @@
 
 #include "aasm/schema/utf8.h"
 
+#include "verdict.h"
+
 namespace aasm::verifier {
 namespace {
 
@@ -135,7 +137,14 @@ void print_findings(Page& page, const FindingLog& log) {
   }
 }
 
-void print_runs(Page& page, const RunsOutcome& runs) {
+std::string claims_heading(Verdict verdict) {
+  if (claims_are_evidence(verdict)) {
+    return "claims, recomputed";
+  }
+  return "what the records claim; NO EVIDENCE, for this file is " + std::string(to_string(verdict));
+}
+
+void print_runs(Page& page, const RunsOutcome& runs, Verdict verdict) {
   if (runs.in_scope == 0) {
     return;
   }
@@ -143,7 +152,7 @@ void print_runs(Page& page, const RunsOutcome& runs) {
   for (const auto& [state, count] : runs.by_state) {
     counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + state;
   }
-  page.line("claims, recomputed (" + counts + ")");
+  page.line(claims_heading(verdict) + " (" + counts + ")");
   if (runs.in_scope > runs.newest.size()) {
     page.line("  the newest " + std::to_string(runs.newest.size()) + " of " +
               std::to_string(runs.in_scope));
@@ -160,7 +169,7 @@ void print_runs(Page& page, const RunsOutcome& runs) {
     }
   }
   for (const RunOutcome& run : runs.newest) {
-    if (!run.human.empty()) {
+    if (claims_are_evidence(verdict) && !run.human.empty()) {
       page.line(run.human);
     }
   }
@@ -217,7 +226,7 @@ std::string report_text(const VerifyRequest& request, const Outcome& outcome, Ve
     print_coverage(page, outcome.coverage);
     print_compared(page, outcome.coverage);
   }
-  print_runs(page, outcome.runs);
+  print_runs(page, outcome.runs, verdict);
   if (outcome.receipt && verdict != Verdict::kFailed) {
     print_receipt(page, *outcome.receipt);
   }

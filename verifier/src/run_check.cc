@@ -85,9 +85,11 @@ void RunCheck::admit_ledger_record(RecordView& record, KeyPositions& keys) {
   if (is_kind(record, RecordKind::kLedgerCreated) && record.raw.seq != 0) {
     findings_.add(FindingCode::kGenesisRepeated, record.raw.seq);
   }
-  if (record.envelope->kind.starts_with("key.") &&
-      !keys.apply(record.raw.seq, record.body ? &*record.body : nullptr)) {
-    keys.skip_key_record();
+  if (record.envelope->kind.starts_with("key.")) {
+    record.ends = record.kind ? Ends::kChangeOfKeys : Ends::kNothing;
+    if (!keys.apply(record.raw.seq, record.body ? &*record.body : nullptr)) {
+      keys.skip_key_record();
+    }
   }
   last_settled_seq_ = record.raw.seq;
 }
@@ -233,8 +235,8 @@ void RunCheck::check_ending(const Run& run, const RecordView& record) {
 
 Result<void> RunCheck::end_run(RecordView& record) {
   Run& run = *record.run;
-  record.ends_run = true;
-  run.recovered = is_kind(record, RecordKind::kRunRecovered);
+  record.ends = Ends::kRun;
+  run.recovered = record.body && is_kind(record, RecordKind::kRunRecovered);
   last_settled_seq_ = record.raw.seq;
   AASM_TRY(spill_.end_run(run.id.text()));
   open_.erase(run.id.text());
@@ -305,17 +307,34 @@ Result<void> RunCheck::feed(RecordView& record) {
   if (record.run->facts && record.body) {
     feed_claims(record);
   }
-  if (record.ends_run) {
-    held_bytes_ -= record.run->held_bytes;
-    if (record.run->recovered) {
-      outcome_.coverage.interrupted.add(record.run->id.text());
-    } else {
-      ++outcome_.coverage.closed;
-    }
+  if (record.ends == Ends::kRun) {
+    count_ending(record);
     claims_.fold(*record.run);
   }
   record.run.reset();
   return {};
+}
+
+void RunCheck::count_ending(const RecordView& record) {
+  const Run& run = *record.run;
+  held_bytes_ -= run.held_bytes;
+  if (run.recovered) {
+    outcome_.coverage.interrupted.add(run.id.text());
+  } else if (record.body) {
+    ++outcome_.coverage.closed;
+  } else {  // how it ended is not known
+    outcome_.coverage.unfinished.add(run.id.text());
+    if (run.facts) {
+      add_unfinished(run, FindingCode::kRunUnfinished);
+    }
+  }
+}
+
+void RunCheck::add_unfinished(const Run& run, FindingCode code) {
+  findings_.add(code, run.last_seq,
+                {.expected = "run.closed or run.recovered",
+                 .actual = run.last_kind,
+                 .detail = "run " + run.id.text()});
 }
 
 void RunCheck::finish() {
@@ -331,11 +350,8 @@ void RunCheck::finish() {
     if (!run->facts) {
       continue;
     }
-    findings_.add(excluded ? FindingCode::kRunUnfinishedExcluded : FindingCode::kRunUnfinished,
-                  run->last_seq,
-                  {.expected = "run.closed or run.recovered",
-                   .actual = run->last_kind,
-                   .detail = "run " + run->id.text()});
+    add_unfinished(*run,
+                   excluded ? FindingCode::kRunUnfinishedExcluded : FindingCode::kRunUnfinished);
     if (excluded) {
       claims_.list_unfinished(*run);
     } else {

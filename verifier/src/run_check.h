@@ -30,7 +30,7 @@ class RunCheck {
  public:
   RunCheck(const VerifyRequest& request, Spill& spill, RunClaims& claims, Outcome& outcome);
 
-  // Sets signer, run and ends_run of a record whose envelope was read. An Error when our own
+  // Sets signer, run and `ends` of a record whose envelope was read. An Error when our own
   // scratch database fails.
   schema::Result<void> admit(RecordView& record, KeyPositions& keys, CheckpointCheck& checkpoints);
   // Hands the record, its signature judged, to the claims of its run, and ends the run there.
@@ -59,6 +59,8 @@ class RunCheck {
   void check_ending(const Run& run, const RecordView& record);
   schema::Result<void> end_run(RecordView& record);
   void feed_claims(const RecordView& record);
+  void count_ending(const RecordView& record);
+  void add_unfinished(const Run& run, FindingCode code);
 
   const VerifyRequest& request_;
   Spill& spill_;

@@ -107,7 +107,7 @@ void Scan::place_genesis(const RecordView& record) {
     parts_.checkpoints.set_cadence(created->checkpoint_every);
   }
   outcome_.trust = parts_.keys.outcome();
-  parts_.references.begin(parts_.keys);
+  parts_.references.begin(parts_.keys, References::Target::kRecords);
 }
 
 Result<void> Scan::place(RecordView& record) {
@@ -123,7 +123,7 @@ Result<void> Scan::place(RecordView& record) {
     parts_.references.know(parts_.keys);
   }
   tree_.append(record.leaf);
-  AASM_TRY(parts_.checkpoints.advance(tree_, parts_.keys, record.ends_run));
+  AASM_TRY(parts_.checkpoints.advance(tree_, parts_.keys, record.ends));
   parts_.references.advance(tree_);
   last_leaf_ = record.leaf;
   next_seq_ = record.raw.seq + 1;
@@ -170,7 +170,7 @@ void Scan::finish_tail() {
 Result<void> Scan::finish() {
   if (first_) {
     findings_.add(FindingCode::kEmptyLedger, -1, {.expected = "ledger.created at 0"});
-    parts_.references.begin(parts_.keys);
+    parts_.references.begin(parts_.keys, References::Target::kNoRecords);
   }
   AASM_TRY(parts_.checkpoints.finish(outcome_.coverage.records));
   parts_.references.finish(outcome_.coverage.records);

@@ -18,6 +18,10 @@ std::string_view to_string(Verdict verdict) {
   return "FAILED";  // a value outside the enum: the strictest
 }
 
+bool claims_are_evidence(Verdict verdict) {
+  return verdict == Verdict::kVerified || verdict == Verdict::kInconclusive;
+}
+
 int exit_status(Verdict verdict) {
   switch (verdict) {
     case Verdict::kFailed:

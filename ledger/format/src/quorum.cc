@@ -5,13 +5,14 @@
 namespace aasm::ledger_format {
 
 QuorumVerdict check_quorum(const TrustPolicy& policy, const Note& note) {
+  QuorumVerdict verdict;
   std::map<std::string_view, bool> witnessed;
   for (const Witness& witness : policy.witnesses) {
-    const NoteVerdict verdict = verify_note(note, witness.key);
-    if (verdict == NoteVerdict::kBadSignature) {
-      return QuorumVerdict::kBadSignature;
+    const NoteVerdict one = verify_note(note, witness.key);
+    if (one == NoteVerdict::kBadSignature) {
+      verdict.bad.push_back(witness.name);
     }
-    witnessed[witness.name] = verdict == NoteVerdict::kVerified;
+    witnessed[witness.name] = one == NoteVerdict::kVerified;
   }
   // Groups name only what stands on earlier lines, so one pass in file order settles them all.
   for (const WitnessGroup& group : policy.groups) {
@@ -24,11 +25,9 @@ QuorumVerdict check_quorum(const TrustPolicy& policy, const Note& note) {
     }
     witnessed[group.name] = count >= group.threshold;
   }
-  if (!policy.requires_witness()) {
-    return QuorumVerdict::kMet;
-  }
   const auto found = witnessed.find(policy.quorum);
-  return found != witnessed.end() && found->second ? QuorumVerdict::kMet : QuorumVerdict::kNotMet;
+  verdict.met = !policy.requires_witness() || (found != witnessed.end() && found->second);
+  return verdict;
 }
 
 }  // namespace aasm::ledger_format

@@ -17,25 +17,32 @@ from .trust import Trust
 @dataclass
 class Checkpoints:
     findings: Findings
-    keys: KeyState | None
     trust: Trust | None
     revocations: Revocations
+    keys: KeyState | None = None
+    skipped_from: int = 2**64
     sizes: list[int] = field(default_factory=list)
     notes: dict[int, Note] = field(default_factory=dict)
     raw: dict[int, bytes] = field(default_factory=dict)
     good: list[int] = field(default_factory=list)
     cosigned: dict[int, set[str]] = field(default_factory=dict)
 
-    def check(self, rows: list[tuple[Any, ...]], leaves: list[bytes]) -> None:
-        """Compares every row with the tree of `leaves`."""
-        trees = trees_at({row[0] for row in rows if isinstance(row[0], int)}, leaves)
+    def beyond(self, rows: list[tuple[Any, ...]], records: int) -> None:
+        """Rows of sizes that the file does not have."""
+        for row in rows:
+            if row[0] < 1:
+                self.findings.add("checkpoint_malformed", -1)
+            else:
+                self.findings.add("checkpoint_beyond_records", -1, str(records), f"{row[0]} records")
+
+    def check(self, rows: list[tuple[Any, ...]], trees: dict[int, tuple[bytes, bytes]], keys: KeyState | None,
+              skipped_from: int) -> None:
+        """Compares rows with the roots and frontiers at their sizes. From `skipped_from` on a log key may be unknown."""
+        self.keys, self.skipped_from = keys, skipped_from
         for size, note, frontier in rows:
             seq = size - 1
             if type(size) is not int or type(note) is not bytes or type(frontier) is not bytes or size < 1:
                 self.findings.add("checkpoint_malformed", -1)
-                continue
-            if size > len(leaves):
-                self.findings.add("checkpoint_beyond_records", -1, str(len(leaves)), f"{size} records")
                 continue
             self.sizes.append(size)
             self.raw[size] = note
@@ -63,6 +70,8 @@ class Checkpoints:
                 healthy = False
             key = self.keys.log_key(size)
             fault = log_fault(note, key)
+            if fault == "checkpoint_unsigned" and size > self.skipped_from:
+                fault = "signer_after_skipped_key"
             if not fault:
                 self.revocations.signed(key.public, seq, seq)
             if fault:
@@ -77,8 +86,10 @@ class Checkpoints:
             healthy = False
         return healthy
 
-    def cadence(self, run_ends: list[int], total: int, distance: int) -> None:
+    def cadence(self, run_ends: list[int], changes: list[int], total: int, distance: int) -> None:
+        """`changes` are the positions of key.* records, of which the last in a row has a checkpoint."""
         present = set(self.sizes)
+        run_ends = run_ends + [position for position in changes if position + 1 not in changes]
         for position in run_ends:
             if position + 1 not in present:
                 self.findings.add("checkpoint_cadence", position)
@@ -120,6 +131,15 @@ def cosigners(note: Note, trust: Trust | None, seq: int, findings: Findings) -> 
         elif signed:
             found.add(name)
     return found
+
+
+def check_ledger_quorum(marks: Checkpoints, end: int | None, trust: Trust | None, findings: Findings) -> None:
+    """Asks the largest checkpoint that is right; with `end`, the records up to the end of one run, any that covers it."""
+    if trust is None or trust.quorum is None or trust.quorum == "none":
+        return
+    needed = min(marks.signed_up_to, marks.signed_up_to if end is None else end)
+    if needed == 0 or max(marks.witnessed(), default=0) < needed:
+        findings.add("witness_quorum_not_met")
 
 
 def check_quorum(cosigned: set[str], trust: Trust | None, findings: Findings) -> None:

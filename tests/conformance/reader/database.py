@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import spec
+from . import profile, spec
 from .findings import Findings
 
 APPLICATION_ID = 0x4153414D
@@ -114,7 +114,22 @@ def check_schema(connection: sqlite3.Connection, findings: Findings) -> bool:
     return True
 
 
-BATCH = 256  # Records are placed a batch at a time, so one that cannot be read whole is not (ledger-format.md 9.1, step 3).
+BATCH_RECORDS, BATCH_BYTES = 256, 512 * 2**10
+
+
+def batches(records: list[tuple[Any, ...]]) -> Iterator[tuple[list[tuple[Any, ...]], bool]]:
+    """The records as they are placed, a batch at a time (ledger-format.md 9.1, step 3), each with whether it is full."""
+    batch: list[tuple[Any, ...]] = []
+    size = 0
+    for row in records:
+        batch.append(row)
+        payload = row[3]
+        size += len(payload) if isinstance(payload, bytes) and len(payload) <= profile.MAX_PAYLOAD else 0
+        if len(batch) == BATCH_RECORDS or size >= BATCH_BYTES:
+            yield batch, True
+            batch, size = [], 0
+    if batch:
+        yield batch, False
 
 
 def _read_tables(connection: sqlite3.Connection, findings: Findings) -> Tables | None:
@@ -132,13 +147,15 @@ def _read_tables(connection: sqlite3.Connection, findings: Findings) -> Tables |
         except sqlite3.DatabaseError as error:
             findings.add(_code(error), detail=str(error))
             tables.broken = True
-            if rows is tables.records:
-                del rows[len(rows) // BATCH * BATCH:]
+            if rows is tables.records:  # A batch that cannot be read to its end is not placed.
+                rows[:] = [row for batch, full in batches(rows) if full for row in batch]
             break
     return tables
 
 
 def _code(error: sqlite3.DatabaseError) -> str:
+    if "not a database" in str(error):
+        return "target_not_recognised"
     if not isinstance(error, sqlite3.OperationalError):
         return "database_corrupt"
     return "limit_reached" if "interrupted" in str(error) else "database_unreadable"

@@ -9,6 +9,7 @@ from .merkle import sha256
 from .trust import Trust
 
 Place = tuple[int, int]
+NEVER = 2**64
 
 
 @dataclass
@@ -25,15 +26,19 @@ class Revocations:
     last: dict[bytes, Place] = field(default_factory=dict)
     before: dict[bytes, Place] = field(default_factory=dict)
 
+    def trusted(self, identifier: bytes) -> int:
+        return self.trust.revoked.get(identifier, NEVER) if self.trust else NEVER
+
+    def limit(self, identifier: bytes) -> int:
+        """Of several limits the smallest counts."""
+        return min(self.trusted(identifier), self.limits.get(identifier, NEVER))
+
     def signed(self, public: bytes, position: int, seq: int) -> None:
         """The key stands under what is at this place, whether its signature holds or not."""
         identifier = sha256(public)
-        limit = self.trust.revoked.get(identifier) if self.trust else None
-        if limit is not None and position < limit:
+        if position < self.trusted(identifier) < NEVER:
             self.before[identifier] = max(self.before.get(identifier, (-1, -1)), (position, seq))
-        elif limit is not None:
-            self.findings.add("key_revoked", seq)
-        if position >= self.limits.get(identifier, 2**64):
+        if position >= self.limit(identifier):
             self.findings.add("key_revoked", seq)
         if identifier in self.own:
             self.last[identifier] = max(self.last.get(identifier, (-1, -1)), (position, seq))
@@ -42,17 +47,18 @@ class Revocations:
         """A revocation that the root signed, in the record `seq`."""
         if identifier not in self.own:
             self.findings.add("revoked_key_unknown", seq)
+        earlier = self.limit(identifier)
         self.limits[identifier] = min(limit, self.limits.get(identifier, limit))
         position, place = self.last.get(identifier, (-1, -1))
-        if position >= limit:
+        if limit <= position < earlier:
             self.findings.add("key_revoked", place)
 
     def finish(self, witnessed: list[int]) -> None:
         """After the last checkpoint: once a key, at the last place. `witnessed`: sizes of checkpoints with the quorum."""
-        trusted = self.trust.revoked if self.trust else {}
-        for limits, places in ((trusted, self.before), (self.limits, self.last)):
-            for identifier, limit in limits.items():
-                position, seq = places.get(identifier, (-1, -1))
-                covered = any(position < size <= limit for size in witnessed)
-                if 0 <= position < limit and not covered:
-                    self.findings.add("key_revoked_before_limit", seq)
+        for identifier in {*self.before, *self.limits}:
+            limit = self.limit(identifier)
+            places = self.before if self.trusted(identifier) == limit else self.last
+            position, seq = places.get(identifier, (-1, -1))
+            covered = any(position < size <= limit for size in witnessed)
+            if 0 <= position < limit and not covered:
+                self.findings.add("key_revoked_before_limit", seq)

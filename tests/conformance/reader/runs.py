@@ -24,6 +24,7 @@ class Run:
     started: bool = False
     permitted: bool = False
     end: str = ""
+    end_known: bool = False
     last_kind: str = ""
     last_seq: int = -1
     open_list: str = ""
@@ -105,6 +106,7 @@ class RunTable:
         statement = record.statement
         scan.run_ends.append(record.position)
         run.end = statement.kind
+        run.end_known = record.known
         if not record.known:
             return
         body = statement.body

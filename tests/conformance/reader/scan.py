@@ -49,7 +49,8 @@ class Scan:
     leaves: list[bytes] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     run_ends: list[int] = field(default_factory=list)
-    open_tail: list[bool] = field(default_factory=list)
+    key_records: list[int] = field(default_factory=list)
+    skipped_from: int = 2**64
     skipped: int = 0
     skipped_key: bool = False
     next_seq: int = 0
@@ -171,11 +172,9 @@ class Scan:
             self.skipped += 1
             self.findings.add("record_skipped", record.seq, statement.kind)
             return
-        try:
-            bodies.check(statement.kind, statement.body)
-        except bodies.BodyError as error:
+        if statement.body_fault:
             record.known = False
-            self.findings.add("body_malformed", record.seq, detail=str(error))
+            self.findings.add("body_malformed", record.seq, detail=statement.body_fault)
 
     def _signer(self, record: Record) -> bytes | None:
         statement = record.statement
@@ -208,6 +207,10 @@ class Scan:
         if record.statement.kind.startswith("key."):
             followed = record.known and self.keys is not None
             self.skipped_key = self.skipped_key or not followed
+            if not followed:
+                self.skipped_from = min(self.skipped_from, record.position)
+            if record.statement.known:
+                self.key_records.append(record.position)
             if followed:
                 key_changes.follow(self, self.keys, record)
 

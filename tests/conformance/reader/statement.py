@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import re
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class StatementError(Exception):
         self.code = code
 
 
-@dataclass(frozen=True)
+@dataclass
 class Statement:
     log: str
     seq: int
@@ -45,6 +46,15 @@ class Statement:
     subject: str
     canonical: bool
     body: dict[str, Any]
+
+    @functools.cached_property
+    def body_fault(self) -> str:
+        """What a body of a known kind lacks, or nothing."""
+        try:
+            bodies.check(self.kind, self.body)
+        except bodies.BodyError as error:
+            return str(error) or "body"
+        return ""
 
     @property
     def known(self) -> bool:
@@ -80,6 +90,7 @@ def ledger_kind(kind: str) -> bool:
     return kind.startswith(("ledger.", "key."))
 
 
+@functools.lru_cache(maxsize=4096)
 def parse(payload: bytes) -> Statement:
     """The statement in `payload`, or StatementError. The body is checked by `check_body`."""
     try:

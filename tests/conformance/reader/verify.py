@@ -10,7 +10,7 @@ from typing import Any
 
 from . import blobs, database, receipts
 from .boundary import channel
-from .checkpoints import Checkpoints, check_quorum, compare_reference
+from .checkpoints import Checkpoints, check_ledger_quorum, compare_reference
 from .claims import claims
 from .contradictions import RULES, contradictions
 from .facts import gather
@@ -24,6 +24,10 @@ from .trust import Trust
 
 MAX_DISTANCE = 256
 COVERAGE = ("records", "signed_up_to", "unsigned_tail", "skipped", "blobs", "blobs_withheld")
+
+
+def head_name(origin: str) -> str:
+    return hashlib.sha256(origin.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @dataclass
@@ -40,12 +44,12 @@ class Options:
 
     def heads_for(self, origin: str) -> list[bytes]:
         """Notes of heads/ (by SHA-256 of the origin) that this ledger must extend."""
-        pinned = sorted(self.trust.roots) if self.trust else []
-        names = {one: hashlib.sha256(one.encode("utf-8", "surrogateescape")).hexdigest() for one in pinned}
-        found = {one: self.heads[name] for one, name in names.items() if name in self.heads}
-        if origin in found:
-            return [found[origin]]
-        return list(found.values()) if self.own or not origin else []
+        pinned = {head_name(one) for one in self.trust.roots} if self.trust else set()
+        asked = pinned or (set(self.heads) if self.own else set())
+        found = {name: self.heads[name] for name in asked if name in self.heads}
+        if head_name(origin) in found:
+            return [found[head_name(origin)]]
+        return list(found.values()) if self.own else []
 
 
 def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
@@ -74,33 +78,47 @@ def verify(path: pathlib.Path, options: Options) -> dict[str, Any]:
 
 def _ledger(tables: database.Tables, options: Options, findings: Findings, report: dict[str, Any]) -> None:
     scan = Scan(findings, options.trust)
-    for row in tables.records:
-        scan.row(row)
+    marks = Checkpoints(findings, options.trust, scan.revocations)
+    _scan(tables, scan, marks)
     report["coverage"].update(records=len(scan.leaves), unsigned_tail=len(scan.leaves), skipped=scan.skipped)
     if tables.broken:
-        scan.revocations.finish([])
         return
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
         check_pins(scan.keys, options.trust, options.explicit, findings)
-    marks = Checkpoints(findings, scan.keys, options.trust, scan.revocations)
-    marks.check(tables.checkpoints, scan.leaves)
     scan.revocations.finish(marks.witnessed())
-    marks.cadence(scan.run_ends, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
+    marks.cadence(scan.run_ends, scan.key_records, len(scan.leaves), scan.keys.distance if scan.keys else MAX_DISTANCE)
     withheld = blobs.check(tables.blobs, scan.records, findings)
     blobs.anchors(tables.anchors, {row[0] for row in tables.checkpoints}, findings)
     _embedded(scan, marks)
     probes = _probes(scan, options)
     for note in options.heads_for(scan.origin) + options.references:
         compare_reference(note, scan.keys, scan.leaves, options.trust, findings)
-    if tables.records:
-        check_quorum(marks.cosigned.get(marks.signed_up_to, set()), options.trust, findings)
     _tail(scan, marks, options)
     report["runs"] = _runs(scan, probes, options)
+    if tables.records:
+        end = report["runs"][0]["last_seq"] + 1 if options.run and report["runs"] else None
+        check_ledger_quorum(marks, end, options.trust, findings)
     report["coverage"] = {"records": len(scan.leaves), "signed_up_to": marks.signed_up_to, "skipped": scan.skipped,
                           "unsigned_tail": len(scan.leaves) - marks.signed_up_to, "blobs": len(tables.blobs),
                           "blobs_withheld": withheld}
+
+
+def _scan(tables: database.Tables, scan: Scan, marks: Checkpoints) -> None:
+    """A batch of records, then the checkpoints that it has passed: what they revoke and sign is known in this order."""
+    waiting = list(tables.checkpoints)
+    for batch, _full in database.batches(tables.records):
+        trees: dict[int, tuple[bytes, bytes]] = {}
+        sizes = {row[0] for row in waiting}
+        for row in batch:
+            scan.row(row)
+            if scan.tree.size in sizes:
+                trees[scan.tree.size] = (scan.tree.root(), scan.tree.frontier())
+        marks.check([row for row in waiting if row[0] <= scan.tree.size], trees, scan.keys, scan.skipped_from)
+        waiting = [row for row in waiting if row[0] > scan.tree.size]
+    if not tables.broken:
+        marks.beyond(waiting, len(scan.leaves))
 
 
 def _embedded(scan: Scan, marks: Checkpoints) -> None:
@@ -155,8 +173,8 @@ def _runs(scan: Scan, probes: dict[int, Record], options: Options) -> list[dict[
 def _one_run(scan: Scan, run: Run, probes: dict[int, Record], options: Options) -> dict[str, Any]:
     state = run.state()
     result: dict[str, Any] = {"id": run.id, "state": state, "opened_seq": run.opened.seq, "last_seq": run.last_seq}
-    if not run.end:
-        excluded = options.allow_open and not options.run
+    if not run.end_known:
+        excluded = options.allow_open and not options.run and not run.end
         scan.findings.add("run_unfinished_excluded" if excluded else "run_unfinished", run.last_seq, detail=run.id)
         if excluded:
             return result

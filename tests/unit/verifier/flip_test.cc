@@ -108,7 +108,7 @@ class WalFlipTest : public testing::Test {
     put(db, wal);
     VerifyRequest request = request_for(path_, home_.trust());
     request.threads = 1;
-    request.head_notes = {head_};
+    request.head_notes = {head_of(head_)};
     const VerifyReport report = verify(request);
     ++seen_[std::string(to_string(report.verdict))];
     ASSERT_NE(report.verdict, Verdict::kInconclusive) << "byte " << at << report.text;
@@ -210,10 +210,10 @@ TEST_F(TrustFlipTest, OfTheHeadFileOfThisHostIsReported) {
   VerifyRequest request = request_for(path_, trust_);
   request.threads = 1;
   request.own_ledger = true;
-  request.head_notes = {forge_.note(3)};
+  request.head_notes = {head_of(forge_.note(3))};
   ASSERT_EQ(verify(request).verdict, Verdict::kVerified);
   walk(forge_.note(3), 1, [&](const std::string& changed, std::size_t at) {
-    request.head_notes = {changed};
+    request.head_notes.front().note = changed;
     const VerifyReport report = verify(request);
     ASSERT_NE(report.verdict, Verdict::kVerified) << "byte " << at << "\n" << changed;
   });

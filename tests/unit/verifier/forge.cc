@@ -202,7 +202,8 @@ bool Forge::has_checkpoint(std::uint64_t size) const {
   }
   const std::string& kind = records_[size - 1].kind;
   return extra_checkpoints.count(size) != 0 || kind == "run.closed" || kind == "run.recovered" ||
-         size % 256 == 0 || (checkpoint_at_end && size == records_.size());
+         kind.starts_with("key.") || size % 256 == 0 ||
+         (checkpoint_at_end && size == records_.size());
 }
 
 void Forge::write(const std::string& path) const {

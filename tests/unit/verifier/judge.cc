@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "aasm/crypto/hash.h"
 #include "aasm/sqlite/connection.h"
 
 #include "support/temp_dir.h"
@@ -30,6 +31,11 @@ VerifyRequest request_for(const std::string& path, const ledger_format::TrustSet
   request.trust_source = "test";
   request.threads = 2;
   return request;
+}
+
+HeadNote head_of(const std::string& note) {
+  const std::string origin = note.substr(0, note.find('\n'));
+  return {crypto::sha256(schema::as_bytes(origin)).hex(), note};
 }
 
 const JsonValue* value_at(const JsonValue& json, const std::string& path) {

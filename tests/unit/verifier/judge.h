@@ -13,6 +13,9 @@ namespace aasm::verifier::test {
 
 VerifyRequest request_for(const std::string& path, const ledger_format::TrustSet& trust);
 
+// The head file in which a host keeps this note: named by the origin on its first line.
+HeadNote head_of(const std::string& note);
+
 // The codes of all findings that weigh anything, from the JSON report.
 std::set<std::string> codes(const VerifyReport& report);
 std::set<std::string> notices(const VerifyReport& report);

@@ -314,11 +314,11 @@ TEST_F(KeyChangeTest, AHeadByTheNewLogKeyIsCompared) {
   const aasm::test::TempDir dir;
   forge_.write(dir.file("ledger.db"));
   VerifyRequest request = request_for(dir.file("ledger.db"), trust_in(keys()));
-  request.head_notes = {forge_.note(6)};
+  request.head_notes = {head_of(forge_.note(6))};
   EXPECT_EQ(verify(request).verdict, Verdict::kVerified) << verify(request).text;
   Forge longer = forge_;
   longer.add_short_run(3);
-  request.head_notes = {longer.note(8)};
+  request.head_notes = {head_of(longer.note(8))};
   EXPECT_EQ(codes(verify(request)), Codes{"rolled_back"});
 }
 

@@ -347,7 +347,7 @@ TEST(PayloadTest, ASignedPayloadOutsideTheProfileIsFailed) {
          forge.at(2).body = schema::JsonValue(schema::JsonValue::Object{});
        },
        Verdict::kFailed,
-       {"body_malformed"}},
+       {"body_malformed", "run_unfinished"}},
   });
 }
 

@@ -30,7 +30,7 @@ class TrustTest : public testing::Test {
   }
   VerifyReport with_head(const std::string& note, bool own = false) const {
     VerifyRequest request = request_for(path_, trust_in(forge_.keys()));
-    request.head_notes = {note};
+    request.head_notes = {head_of(note)};
     request.own_ledger = own;
     return verify(request);
   }
@@ -170,7 +170,9 @@ TEST_F(TrustTest, AHeadThatIsNoEvidenceIsNotTakenForOne) {
       ledger_format::parse_signed_checkpoint(forge_.note(3)).value().checkpoint;
   EXPECT_EQ(codes(with_head(ledger_format::sign_checkpoint(said, forge_.keys().host).value())),
             Codes{"reference_not_signed"});
-  EXPECT_EQ(codes(with_head("garbage")), Codes{"reference_unreadable"});
+  VerifyRequest request = request_for(path_, trust_in(forge_.keys()));
+  request.head_notes = {{head_of(forge_.note(3)).name, "garbage"}};
+  EXPECT_EQ(codes(verify(request)), Codes{"reference_unreadable"});
 }
 
 TEST_F(TrustTest, AHeadOfAnotherOriginCountsForThisHostsOwnLedgerOnly) {
@@ -189,10 +191,10 @@ TEST_F(TrustTest, TheHeadOfTheFilesOriginCountsWhereverItStandsInTheList) {
   for (const bool first : {true, false}) {
     VerifyRequest request = request_for(path_, trust_in(forge_.keys()));
     request.own_ledger = true;
-    request.head_notes = {other.note(3), forge_.note(3)};
+    request.head_notes = {head_of(other.note(3)), head_of(forge_.note(3))};
     EXPECT_EQ(verify(request).verdict, Verdict::kVerified);
-    request.head_notes = {first ? longer.note(7) : other.note(3),
-                          first ? other.note(3) : longer.note(7)};
+    request.head_notes = {head_of(first ? longer.note(7) : other.note(3)),
+                          head_of(first ? other.note(3) : longer.note(7))};
     EXPECT_EQ(codes(verify(request)), Codes{"rolled_back"}) << first;
   }
 }
@@ -231,7 +233,7 @@ TEST(RollbackTest, AnOlderCopyOfTheWritersLedgerIsRolledBack) {
   spit(older, slurp(home.ledger()));
   home.add_short_run();
   VerifyRequest request = home.request();
-  request.head_notes = {home.head_note()};
+  request.head_notes = {head_of(home.head_note())};
   EXPECT_EQ(verify(request).verdict, Verdict::kVerified);
   request.target = older;
   EXPECT_EQ(codes(verify(request)), Codes{"rolled_back"});

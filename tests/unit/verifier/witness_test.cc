@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -82,6 +83,19 @@ TEST_F(WitnessTest, OneOverAPartIsEnoughForARunInThatPart) {
   EXPECT_EQ(codes(verify_now()), Codes{"witness_quorum_not_met"});
   EXPECT_EQ(verify_now(run_id(1).text()).verdict, Verdict::kVerified);
   EXPECT_EQ(codes(verify_now(run_id(2).text())), Codes{"witness_quorum_not_met"});
+}
+
+// What follows the newest checkpoint is not asked for a witness: it has findings of its own.
+TEST_F(WitnessTest, AnOpenRunBehindAWitnessedLedgerAsksForNoMore) {
+  forge_.add_opened(3);
+  forge_.checkpoint_at_end = false;
+  std::filesystem::remove(path_);
+  forge_.write(path_);
+  set_note(5, cosigned(5));
+  EXPECT_EQ(codes(verify_now()), (Codes{"run_unfinished", "tail_unsigned"}));
+  VerifyRequest request = request_for(path_, trust_);
+  request.allow_open = true;
+  EXPECT_EQ(verify(request).verdict, Verdict::kVerified);
 }
 
 TEST_F(WitnessTest, AForgedCosignatureIsFailed) {

@@ -41,6 +41,12 @@ struct Confinement {
   std::string text = "not confined: not asked for";
 };
 
+// A file of heads/: what this host released last for an origin.
+struct HeadNote {
+  std::string name;  // SHA-256 of the origin in hex, which is the file's name
+  std::string note;
+};
+
 // What to verify, and by what trust. All bytes are given by the caller but the target's own.
 struct VerifyRequest {
   std::string target;  // path of a ledger or a receipt
@@ -50,11 +56,12 @@ struct VerifyRequest {
   std::string run;              // a run id or unique prefix; empty: the whole file
   bool require_close = false;
   bool allow_open = false;
-  // This host's heads/ files, one for each pinned origin that has one, read before the copy. Those
-  // of other origins than the file's are left alone.
-  std::vector<std::string> head_notes;
+  // This host's heads/ files, read before the copy: those of pinned origins, and all when no origin
+  // is pinned and the target is this host's own. Those of other origins than the file's are left
+  // alone.
+  std::vector<HeadNote> head_notes;
   // The target is this host's own ledger by its path: then all of `head_notes` count when none is
-  // of the file's origin, or when the file names none.
+  // of the file's origin.
   bool own_ledger = false;
   std::optional<std::string> expect_head;   // --expect-head
   std::optional<std::string> state;         // content of the --state file
@@ -78,6 +85,9 @@ struct VerifyReport {
   bool file_refused = false;
   std::optional<std::string>
       new_state;  // note to write to --state: only when VERIFIED and size > 0
+  // What the file's log signed last, when a note from elsewhere shows another history: with that
+  // note the proof that two were signed.
+  std::optional<std::string> fork_note;
 };
 
 // Never fails as such: what cannot be read is a verdict.

@@ -79,10 +79,9 @@ schema::Result<TrustKeys> parse_trust_keys(std::string_view text);
 std::string format_trust_policy(const TrustPolicy& policy);
 std::string format_trust_keys(const TrustKeys& keys);
 
-enum class QuorumVerdict : std::uint8_t {
-  kMet,           // also when the quorum is "none"
-  kNotMet,        // too few cosignatures
-  kBadSignature,  // a cosignature that names a known witness does not verify
+struct QuorumVerdict {
+  bool met = false;              // also when the quorum is "none"
+  std::vector<std::string> bad;  // witnesses whose name stands under a signature that is not theirs
 };
 // Judges the cosignatures on a checkpoint note. The log's own signature is a separate question.
 QuorumVerdict check_quorum(const TrustPolicy& policy, const Note& note);
