@@ -181,6 +181,9 @@ class Ledgers(aasm_case.AasmCase):
         self.assertIn("Seccomp:\t2", status)
         self.assertRegex(status, "Seccomp_filters:\t[1-9]")
         self.assertIn("NoNewPrivs:\t0", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        self.assertLess(self.data_limit(child), 2**64 - 1)
+        self.assertGreaterEqual(self.data_limit(child), min(2**31, self.data_limit(process.pid)))
+        self.assertLessEqual(self.data_limit(child), 2**31 + 2**30 if "ASAN_OPTIONS" not in self.env else 2**64)
         expected = re.compile(r"(pipe:\[\d+\]|/dev/pts/\d+|/dev/ptmx|" + re.escape(str(self.temporary)) + "/.*)")
         # The directory of the target is open while its files are being found.
         self.wait_for(lambda: all(expected.fullmatch(link) for link in self.links(child)), "nothing but the copy to be open")
@@ -189,6 +192,11 @@ class Ledgers(aasm_case.AasmCase):
         self.assertEqual(process.returncode, -signal.SIGTERM)
         self.assertFalse(self.alive(child))
         self.assertEqual(os.listdir(self.temporary), [])
+
+    @staticmethod
+    def data_limit(pid):
+        [text] = re.findall(r"^Max data size +(\S+)", pathlib.Path(f"/proc/{pid}/limits").read_text(), re.MULTILINE)
+        return 2**64 - 1 if text == "unlimited" else int(text)
 
     @staticmethod
     def links(pid):
