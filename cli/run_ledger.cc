@@ -19,6 +19,18 @@ ledger::LedgerPaths ledger_paths(const Home& home, const CommonOptions& common) 
 
 namespace {
 
+// A home without one of its keys is not one that was never initialised.
+Result<ledger::KeySet> load_keys(const ledger::LedgerPaths& paths) {
+  Result<ledger::KeySet> keys = ledger::load_keys(paths.keys);
+  if (!keys && keys.error().code() == ErrorCode::kNotFound) {
+    return Error(ErrorCode::kUnavailable,
+                 keys.error().message() +
+                     "; put the file back, or put a new key in its place with 'aasm key replace'",
+                 keys.error().os_errno());
+  }
+  return keys;
+}
+
 Result<ledger::Store> open_for_recording(const ledger::LedgerPaths& paths, ledger::KeySet keys) {
   Result<ledger::Store> store = ledger::Store::open(paths, std::move(keys));
   if (!store && store.error().code() == ErrorCode::kPermissionDenied) {
@@ -40,7 +52,7 @@ Result<RunLedger> RunLedger::open(const Home& home, const CommonOptions& common)
     return Error(ErrorCode::kNotFound, "not_initialised: there is no ledger in " + home.root() +
                                            "; run 'aasm init' first");
   }
-  ledger::KeySet keys = AASM_TRY_CONTEXT(ledger::load_keys(self.paths_.keys), "keys");
+  ledger::KeySet keys = AASM_TRY_CONTEXT(load_keys(self.paths_), "keys");
   ledger::Store store =
       AASM_TRY_CONTEXT(open_for_recording(self.paths_, std::move(keys)), "ledger");
   self.sink_ = AASM_TRY(ledger::LedgerSink::create(std::move(store), self.paths_));

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "aasm/ledger/store.h"
 #include "aasm/schema/base64.h"
 #include "aasm/schema/record.h"
 
+#include "key_limits.h"
 #include "key_session.h"
 #include "key_slots.h"
 
@@ -17,56 +19,6 @@ using ledger_format::KeyPurpose;
 using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
-
-LedgerKey listed(const KeyHistory& history, std::size_t at) {
-  const KeyIntroduction& one = history.introductions()[at];
-  LedgerKey key{one.purpose, one.key, ledger_format::key_id(one.key), one.seq, {}, {}, false};
-  for (std::size_t later = at + 1; later < history.introductions().size(); ++later) {
-    if (history.introductions()[later].purpose == one.purpose) {
-      key.until = history.introductions()[later].seq;
-      break;
-    }
-  }
-  for (const KeyRevocation& revoked : history.revocations()) {
-    if (revoked.key == key.id) {
-      key.revoked_limit = std::min(revoked.limit, key.revoked_limit.value_or(revoked.limit));
-    }
-  }
-  return key;
-}
-
-// The tree size from which a retired key signs nothing any more. The old host key signs the
-// key.rotated that ends it, at its own place.
-std::uint64_t retired_limit(const KeyHistory& history, const LedgerKey& key) {
-  const auto ended_by = std::find_if(
-      history.introductions().begin(), history.introductions().end(),
-      [&key](const auto& one) { return one.purpose == key.purpose && one.seq == *key.until; });
-  const bool signs_its_end = ended_by->rotated && key.purpose == KeyPurpose::kHost;
-  return *key.until + (signs_its_end ? 1 : 0);
-}
-
-// The first thing at or after `limit` that `key` signed: a record, or a checkpoint's last record.
-Result<std::optional<std::uint64_t>> signed_after(LedgerDb& db, const LedgerKey& key,
-                                                  std::uint64_t limit, std::uint64_t end) {
-  std::optional<std::uint64_t> found;
-  if (key.purpose == KeyPurpose::kLog) {
-    for (std::uint64_t size = std::max(limit, key.since) + 1; size <= end && !found; ++size) {
-      if (AASM_TRY(db.checkpoint_of_size(size))) {
-        found = size - 1;
-      }
-    }
-    return found;
-  }
-  const std::string named = "\"key\":\"" + key.id.hex() + "\"";
-  const auto look = [&](const RecordRow& row) -> Result<void> {
-    if (!found && row.seq < end && row.payload.find(named) != std::string_view::npos) {
-      found = row.seq;
-    }
-    return {};
-  };
-  AASM_TRY(db.visit_records(limit, look));
-  return found;
-}
 
 Result<PendingRecord> rotation_record(const std::string& origin, KeyPurpose purpose,
                                       const SigningKey& old_key, const SigningKey& new_key,
@@ -113,15 +65,6 @@ Result<void> check_root(KeySession& session, const RootKey& root) {
   return {};
 }
 
-KeyChanged report(const KeyHistory& history, std::string checkpoint) {
-  KeyChanged changed{history.origin(), {}, std::move(checkpoint)};
-  for (std::size_t at = 0; at < history.introductions().size(); ++at) {
-    changed.keys.push_back(listed(history, at));
-    changed.keys.back().held = true;
-  }
-  return changed;
-}
-
 KeyChanged newest(const LedgerPaths& paths, const std::string& checkpoint, std::size_t count) {
   Result<std::vector<LedgerKey>> keys = list_keys(paths);
   KeyChanged changed{{}, {}, checkpoint};
@@ -148,12 +91,69 @@ Result<std::string> commit_log_rotation(KeySession& session, const std::string& 
   return session.commit(next, {record});
 }
 
+// A key of this ledger that is in force no more, or why it cannot be revoked.
+Result<LedgerKey> retired_key(const KeyHistory& history, const schema::KeyId& id) {
+  const std::vector<LedgerKey> keys = keys_of(history);
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&id](const auto& one) { return one.id == id; });
+  if (found == keys.end()) {
+    return Error(ErrorCode::kNotFound,
+                 "the ledger never had a key " + id.hex() + "; see 'aasm key list'");
+  }
+  if (!found->until) {
+    const std::string purpose(to_string(found->purpose));
+    return Error(ErrorCode::kConflict, "this " + purpose +
+                                           " key is in force; first put another "
+                                           "in its place: aasm key replace " +
+                                           purpose);
+  }
+  return *found;
+}
+
+// The limit of a revocation: as asked, or where the key was retired.
+Result<std::uint64_t> limit_of(KeySession& session, const schema::KeyId& id,
+                               std::optional<std::uint64_t> asked, bool close_ledger) {
+  const LedgerKey key = AASM_TRY(retired_key(session.history(), id));
+  const std::uint64_t retired = retired_limit(session.history(), key);
+  const std::uint64_t limit = asked.value_or(retired);
+  if (limit > retired) {
+    return Error(ErrorCode::kInvalidArgument, "the key was retired at " + std::to_string(retired) +
+                                                  "; the limit is at most that");
+  }
+  const auto after = AASM_TRY(signed_after(session.db(), key, limit, retired));
+  if (after && !close_ledger) {
+    return Error(
+        ErrorCode::kConflict,
+        "the key signed record " + std::to_string(*after) +
+            " or the checkpoint over it: "
+            "with this limit the ledger fails verification from now on; add --close-ledger "
+            "to record that, and go on in a new home (aasm init)");
+  }
+  return limit;
+}
+
+// Whoever appends ends dead runs first (docs/spec/ledger-format.md rule 4.6), and opening does it.
+// Without the keys nobody can, and the change says itself which one it lacks.
+Result<void> recover_runs(const LedgerPaths& paths) {
+  Result<KeySet> keys = load_keys(paths.keys);
+  if (keys) {
+    AASM_TRY(Store::open(paths, std::move(*keys)));
+  }
+  return {};
+}
+
+// The same for a change that must not depend on keys at hand, once it stands: what fails here, the
+// next writer does.
+void recover_runs_behind(const LedgerPaths& paths) {
+  [[maybe_unused]] const Result<void> recovered = recover_runs(paths);
+}
+
 }  // namespace
 
 Result<std::vector<LedgerKey>> list_keys(const LedgerPaths& paths) {
   LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
   const KeyHistory history = AASM_TRY(KeyHistory::scan(db));
-  std::vector<LedgerKey> keys = report(history, {}).keys;
+  std::vector<LedgerKey> keys = keys_of(history);
   for (LedgerKey& key : keys) {
     key.held =
         !key.until &&
@@ -163,6 +163,7 @@ Result<std::vector<LedgerKey>> list_keys(const LedgerPaths& paths) {
 }
 
 Result<KeyChanged> rotate_key(const LedgerPaths& paths, KeyPurpose purpose) {
+  AASM_TRY(recover_runs(paths));
   std::string origin;
   std::string note;
   {
@@ -214,6 +215,7 @@ Result<KeyChanged> replace_keys(const LedgerPaths& paths, const RootKey& root,
     }
     note = AASM_TRY(session.commit(next, records));
   }
+  recover_runs_behind(paths);
   KeyChanged changed = newest(paths, note, purposes.size());
   changed.origin = root.origin;
   return changed;
@@ -222,47 +224,23 @@ Result<KeyChanged> replace_keys(const LedgerPaths& paths, const RootKey& root,
 Result<KeyRevokedReport> revoke_key(const LedgerPaths& paths, const RootKey& root,
                                     const schema::KeyId& key, std::optional<std::uint64_t> limit,
                                     bool close_ledger) {
-  KeySession session = AASM_TRY(KeySession::begin(paths));
-  AASM_TRY(check_root(session, root));
-  const KeyHistory& history = session.history();
-  const std::vector<LedgerKey> keys = report(history, {}).keys;
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&key](const auto& one) { return one.id == key; });
-  if (found == keys.end()) {
-    return Error(ErrorCode::kNotFound,
-                 "the ledger never had a key " + key.hex() + "; see 'aasm key list'");
+  KeyRevokedReport done;
+  {
+    KeySession session = AASM_TRY(KeySession::begin(paths));
+    AASM_TRY(check_root(session, root));
+    const std::string& origin = session.history().origin();
+    done = {origin, key, AASM_TRY(limit_of(session, key, limit, close_ledger)), session.records()};
+    const KeySet in_force{origin, AASM_TRY(session.load(KeyPurpose::kHost)),
+                          AASM_TRY(session.load(KeyPurpose::kLog))};
+    schema::KeyRevoked body{key, done.limit, {}};
+    body.signature = schema::to_base64(
+        AASM_TRY(ledger_format::sign_revocation(root.key, root.origin, key, done.limit)));
+    std::vector<PendingRecord> records;
+    records.push_back(
+        AASM_TRY(make_pending(schema::RunId(), schema::RecordBody(body), in_force.host)));
+    AASM_TRY(session.commit(in_force, records));
   }
-  const std::string purpose(to_string(found->purpose));
-  if (!found->until) {
-    return Error(ErrorCode::kConflict, "this " + purpose +
-                                           " key is in force; first put another "
-                                           "in its place: aasm key replace " +
-                                           purpose);
-  }
-  const std::uint64_t retired = retired_limit(history, *found);
-  if (limit.value_or(retired) > retired) {
-    return Error(ErrorCode::kInvalidArgument, "the key was retired at " + std::to_string(retired) +
-                                                  "; the limit is at most that");
-  }
-  const auto after = AASM_TRY(signed_after(session.db(), *found, limit.value_or(retired), retired));
-  if (after && !close_ledger) {
-    return Error(
-        ErrorCode::kConflict,
-        "the key signed record " + std::to_string(*after) +
-            " or the checkpoint over it: "
-            "with this limit the ledger fails verification from now on; add --close-ledger "
-            "to record that, and go on in a new home (aasm init)");
-  }
-  const KeySet keys_in_force{history.origin(), AASM_TRY(session.load(KeyPurpose::kHost)),
-                             AASM_TRY(session.load(KeyPurpose::kLog))};
-  KeyRevokedReport done{history.origin(), key, limit.value_or(retired), session.records()};
-  schema::KeyRevoked body{key, done.limit, {}};
-  body.signature = schema::to_base64(
-      AASM_TRY(ledger_format::sign_revocation(root.key, root.origin, key, done.limit)));
-  std::vector<PendingRecord> records;
-  records.push_back(
-      AASM_TRY(make_pending(schema::RunId(), schema::RecordBody(body), keys_in_force.host)));
-  AASM_TRY(session.commit(keys_in_force, records));
+  recover_runs_behind(paths);
   return done;
 }
 

@@ -12,6 +12,7 @@
 #include "head.h"
 #include "head_file.h"
 #include "key_history.h"
+#include "key_limits.h"
 #include "key_slots.h"
 #include "ledger_db.h"
 #include "recovery.h"
@@ -137,6 +138,7 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
   if (history != before) {
     return Error(ErrorCode::kUnavailable, "a key was changed just now: try again");
   }
+  AASM_TRY(check_not_closed(db, history));
   AASM_TRY(take_keys(paths.keys, history, keys));
   // A note that was verified may be an older log key's, and then says nothing about this one.
   const bool by_log = released && history.older_logs().empty();

@@ -77,7 +77,7 @@ class Keys(aasm_case.AasmCase):
         shutil.move(self.home / "keys" / "root.key", offline / "root.key")
         for name in ("host.key", "log.key"):
             (self.home / "keys" / name).unlink()
-        self.assertEqual(self.sh("exit 0").returncode, 125)
+        self.assertEqual(self.sh("exit 0").returncode, 122)
         self.refused("key", "rotate", "host", says="aasm key replace host")
         self.refused("key", "replace", "both", says="--root")
         self.ok("key", "replace", "both", "--root", offline)
@@ -146,6 +146,57 @@ class Keys(aasm_case.AasmCase):
         status, report = self.verify_json()
         self.assertEqual((status, report["verdict"]), (1, "FAILED"))
         self.assertIn("key_revoked", json.dumps(report))
+        before = (self.home / "ledger.db").read_bytes()
+        done = self.sh("echo ran")
+        self.assertEqual((done.returncode, done.stdout), (122, ""), done.stderr)
+        for words in ("the ledger is closed", stolen, "aasm init"):
+            self.assertIn(words, done.stderr)
+        self.refused("key", "rotate", "host", says="the ledger is closed")
+        self.refused("init", says="the ledger is closed")
+        self.assertEqual((self.home / "ledger.db").read_bytes(), before)
+        self.assertEqual(len(self.keys()), 3)
+
+    def test_a_run_that_is_going_on_ends_in_the_ledger_that_is_closed_under_it(self):
+        self.a_run()
+        stolen = self.in_force("host")["id"]
+        fifo = self.work / "go"
+        os.mkfifo(fifo)
+        run = self.start("/bin/sh", "-c", "read line < go")
+        self.wait_for(lambda: self.runs()[0]["ending"] == "unfinished", "run.opened")
+        self.ok("key", "rotate", "host")
+        self.ok("key", "revoke", stolen, "--at", "1", "--close-ledger")
+        fifo.write_text("now\n")
+        run.communicate(timeout=20)
+        self.assertEqual((run.returncode, self.runs()[0]["ending"]), (0, "finished"))
+
+    def test_changes_of_keys_end_dead_runs_too(self):
+        self.a_run()
+        for command in (("rotate", "host"), ("rotate", "log"), ("replace", "both"), ("revoke", self.in_force("host")["id"])):
+            with self.subTest(command=command):
+                run = self.start("/bin/sleep", "600")
+                self.wait_for(lambda: self.runs()[0]["ending"] == "unfinished", "run.opened")
+                run.kill()
+                run.communicate(timeout=20)
+                dead = self.runs()[0]["run"]
+                self.ok("key", *command)
+                self.assertEqual(self.runs()[0]["ending"], "interrupted")
+                kinds = [record["kind"] for record in self.records(dead)]
+                self.assertEqual(kinds[-1], "run.recovered")
+                self.assertEqual(list((self.home / "runs").glob("*.lock")), [])
+                self.assertNotEqual(self.verify_json()[1]["verdict"], "FAILED")
+
+    def test_a_home_without_one_of_its_keys_is_not_one_that_was_never_initialised(self):
+        for name in ("host.key", "log.key"):
+            with self.subTest(name=name):
+                kept = (self.home / "keys" / name).read_bytes()
+                (self.home / "keys" / name).unlink()
+                done = self.sh("echo ran")
+                self.assertEqual((done.returncode, done.stdout), (122, ""), done.stderr)
+                self.assertIn(name, done.stderr)
+                self.assertIn("aasm key replace", done.stderr)
+                (self.home / "keys" / name).write_bytes(kept)
+                (self.home / "keys" / name).chmod(0o600)
+        self.a_run()
 
     def test_a_revoked_log_key_is_judged_by_its_checkpoints(self):
         self.a_run()

@@ -79,7 +79,7 @@ class Ledgers:
                 self._command(home, "key", "revoke", hashlib.sha256(bytes.fromhex(body[purpose]["key"])).hexdigest())
 
     def _kill_run(self, home: pathlib.Path) -> None:
-        """A supervisor is killed while its program runs; the host key changes, then the next run recovers the killed one."""
+        """A supervisor is killed while its program runs; the host key is replaced, and the new one's holder recovers the run."""
         before = len(self._bodies(home, "process.started"))
         command = [self.binary, "run", "exec", "--policy", str(self.place / "policy.yaml"), "--", "/bin/sleep", "60"]
         with subprocess.Popen(command, env=self._environment(home), cwd=self.work, stdin=subprocess.DEVNULL,
@@ -88,7 +88,7 @@ class Ledgers:
             while len(self._bodies(home, "process.started")) == before and time.monotonic() < end:
                 time.sleep(0.02)
             supervisor.kill()
-        self._command(home, "key", "rotate", "host")
+        self._command(home, "key", "replace", "host")
         self._run(home, program=("/bin/true",))
         if len(self._bodies(home, "run.recovered")) != 1:
             raise RuntimeError("the killed run was not recovered")
