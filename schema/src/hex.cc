@@ -1,16 +1,27 @@
 #include "aasm/schema/hex.h"
 
+#include <array>
+
 namespace aasm::schema {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-Result<std::uint8_t> nibble(char c) {
-  const auto at = kDigits.find(c);
-  if (at == std::string_view::npos) {
-    return Error(ErrorCode::kMalformed, "hex: not a lower-case hex digit");
+constexpr std::uint8_t kNoDigit = 0xFF;
+
+constexpr std::array<std::uint8_t, 256> make_values() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::size_t i = 0; i < kDigits.size(); ++i) {
+    values[static_cast<std::uint8_t>(kDigits[i])] = static_cast<std::uint8_t>(i);
   }
-  return static_cast<std::uint8_t>(at);
+  return values;
+}
+
+constexpr std::array<std::uint8_t, 256> kValues = make_values();
+
+std::uint8_t value_of(char c) {
+  return kValues[static_cast<std::uint8_t>(c)];
 }
 
 }  // namespace
@@ -32,8 +43,11 @@ Result<std::vector<std::uint8_t>> from_hex(std::string_view text) {
   std::vector<std::uint8_t> bytes;
   bytes.reserve(text.size() / 2);
   for (std::size_t i = 0; i < text.size(); i += 2) {
-    const std::uint8_t high = AASM_TRY(nibble(text[i]));
-    const std::uint8_t low = AASM_TRY(nibble(text[i + 1]));
+    const std::uint8_t high = value_of(text[i]);
+    const std::uint8_t low = value_of(text[i + 1]);
+    if (high == kNoDigit || low == kNoDigit) {
+      return Error(ErrorCode::kMalformed, "hex: not a lower-case hex digit");
+    }
     bytes.push_back(static_cast<std::uint8_t>((high << 4U) | low));
   }
   return bytes;

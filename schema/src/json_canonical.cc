@@ -15,7 +15,7 @@ namespace {
 
 // The widest value that kJsonMaxInteger has, so that no sum below overflows.
 constexpr std::size_t kMaxDigits = 16;
-constexpr std::size_t kLikelyMembers = 8;
+constexpr std::size_t kLikelyMembers = 10;  // those of an envelope
 
 // Reads one canonical text, and gives up at the first byte that is spelled another way: what is
 // wrong with it is json_parse()'s to say. Every function returns false for that.
@@ -64,11 +64,9 @@ bool CanonicalReader::value(JsonValue& out, std::size_t depth) {
   switch (*at_) {
     case '"': {
       std::string text;
-      if (!string(text)) {
-        return false;
-      }
+      const bool whole = string(text);
       out = JsonValue(std::move(text));
-      return true;
+      return whole;
     }
     case '{':
       return depth < kJsonMaxDepth && object(out, depth + 1);
@@ -138,7 +136,7 @@ bool CanonicalReader::key(std::string& out) {
   }
   const char* begin = at_;
   at_ = std::find_if_not(at_, end_, detail::is_key_char);
-  out.assign(begin, at_);
+  out.assign(begin, static_cast<std::size_t>(at_ - begin));
   return !out.empty() && take('"');
 }
 
@@ -147,7 +145,7 @@ bool CanonicalReader::string(std::string& out) {
   for (;;) {
     const char* begin = at_;
     at_ = std::find_if(at_, end_, detail::must_escape);
-    out.append(begin, at_);
+    out.append(begin, static_cast<std::size_t>(at_ - begin));
     if (at_ == end_) {
       return false;
     }

@@ -73,7 +73,7 @@ Result<bool> RecordRows::next(RawRecord& out) {
     at_end_ = true;
     return false;
   }
-  out = RawRecord{};
+  out.clear();
   out.seq = AASM_TRY(rows_.column_int(0));
   AASM_TRY(read_hash(rows_, 1, out.prev, out.malformed));
   AASM_TRY(read_hash(rows_, 2, out.leaf, out.malformed));

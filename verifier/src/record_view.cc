@@ -6,14 +6,50 @@
 #include "aasm/schema/json_parse.h"
 
 namespace aasm::verifier {
+namespace {
+
+// More room than this is given back: few records need it, and a batch of them would keep it all.
+constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 10U;
+
+schema::Bytes emptied(schema::Bytes bytes) {
+  if (bytes.capacity() > kMaxKeptBytes) {
+    return {};
+  }
+  bytes.clear();
+  return bytes;
+}
+
+}  // namespace
+
+void RawRecord::clear() {
+  RawRecord fresh;
+  fresh.payload = emptied(std::move(payload));
+  fresh.signature = emptied(std::move(signature));
+  *this = std::move(fresh);
+}
+
+void RecordView::clear() {
+  RecordView fresh;
+  raw.clear();
+  fresh.raw = std::move(raw);
+  fresh.pae = emptied(std::move(pae));
+  *this = std::move(fresh);
+}
+
+bool hash_record(RecordView& record) {
+  if (record.raw.payload.size() > schema::kPayloadMaxBytes) {
+    return false;
+  }
+  ledger_format::write_pae(record.raw.payload, record.pae);
+  record.leaf = ledger_format::leaf_hash(record.pae);
+  return true;
+}
 
 void parse_record(RecordView& record) {
-  if (record.raw.payload.size() > schema::kPayloadMaxBytes) {
+  if (!hash_record(record)) {
     record.fault = ledger_format::PayloadFault{ledger_format::EnvelopeFault::kTooLarge, ""};
     return;
   }
-  record.pae = ledger_format::pae(record.raw.payload);
-  record.leaf = ledger_format::leaf_hash(record.pae);
   auto parsed = ledger_format::parse_payload(schema::as_text(record.raw.payload));
   if (auto* fault = std::get_if<ledger_format::PayloadFault>(&parsed)) {
     record.fault = std::move(*fault);

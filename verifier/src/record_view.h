@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "aasm/crypto/ed25519.h"
@@ -25,6 +26,8 @@ struct RawRecord {
   schema::Bytes payload;
   schema::Bytes signature;
   std::string malformed;  // which column is not what the format says; empty when all are
+
+  void clear();  // as new, but for the room that the bytes had
 };
 
 // What a record ends, after which a writer commits a checkpoint. Changes of keys may stand in a
@@ -47,9 +50,13 @@ struct RecordView {
   bool signature_ok = false;
   std::shared_ptr<Run> run;  // the open run it belongs to
   Ends ends = Ends::kNothing;
+
+  void clear();  // as RawRecord's
 };
 
-// Pure; for the workers.
+// Pure; for the workers. The first is a part of the second: PAE and leaf of the payload, false when
+// it is too long to have them.
+bool hash_record(RecordView& record);
 void parse_record(RecordView& record);
 // Sets signature_ok. False without a signer.
 void check_signature(RecordView& record);

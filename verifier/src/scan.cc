@@ -11,6 +11,13 @@ namespace aasm::verifier {
 
 using schema::Result;
 
+namespace {
+
+// Placed records that are given to the workers together.
+constexpr std::size_t kAllowedAtOnce = 8;
+
+}  // namespace
+
 Scan::Scan(const VerifyRequest& request, const Parts& parts, Workers& workers, Outcome& outcome)
     : request_(request),
       parts_(parts),
@@ -18,18 +25,27 @@ Scan::Scan(const VerifyRequest& request, const Parts& parts, Workers& workers, O
       outcome_(outcome),
       findings_(outcome.findings) {}
 
-Result<bool> Scan::read_batch(RecordRows& rows) {
-  batch_.clear();
+// Leaves `batch` empty at the end. What stands in it after an Error is not to be used.
+Result<void> Scan::read_batch(RecordRows& rows, RecordBatch& batch) {
+  batch.clear();
   std::size_t bytes = 0;
-  while (batch_.size() < kBatchRecords && bytes < kBatchBytes) {
-    RecordView record;
-    if (!AASM_TRY(rows.next(record.raw))) {
+  while (batch.size() < kBatchRecords && bytes < kBatchBytes) {
+    RawRecord& record = batch.add().raw;
+    if (!AASM_TRY(rows.next(record))) {
+      batch.drop_last();
       break;
     }
-    bytes += record.raw.payload.size();
-    batch_.push_back(std::move(record));
+    bytes += record.payload.size();
   }
-  return !batch_.empty();
+  return {};
+}
+
+void Scan::read_ahead(RecordRows& rows) {
+  const Result<void> done = read_batch(rows, ahead_);
+  if (!done) {
+    ahead_.clear();
+    end_error_ = done.error();
+  }
 }
 
 void Scan::check_row(const RecordView& record) {
@@ -132,17 +148,6 @@ Result<void> Scan::place(RecordView& record) {
   return {};
 }
 
-void Scan::check_signatures() {
-  const std::size_t num_records = batch_.size();
-  workers_.for_each(num_records + parts_.checkpoints.num_pending(), [&](std::size_t index) {
-    if (index < num_records) {
-      check_signature(batch_[index]);
-    } else {
-      parts_.checkpoints.check_signature(index - num_records);
-    }
-  });
-}
-
 Result<void> Scan::judge(RecordView& record) {
   if (record.signer && !record.signature_ok) {
     findings_.add(FindingCode::kBadSignature, record.raw.seq,
@@ -178,19 +183,56 @@ Result<void> Scan::finish() {
   return {};
 }
 
+// Places batch_, checks its signatures and those of the checkpoints it passes, and reads ahead_.
+Result<void> Scan::place_batch(RecordRows& rows) {
+  const std::size_t num_records = batch_.size();
+  const Workers::Task check = [this, num_records](std::size_t index) {
+    if (index < num_records) {
+      check_signature(batch_[index]);
+    } else {
+      parts_.checkpoints.check_signature(index - num_records);
+    }
+  };
+  workers_.begin(check);
+  Result<void> placed;
+  for (std::size_t i = 0; i < num_records && placed; ++i) {
+    placed = place(batch_[i]);
+    if (placed && (i + 1) % kAllowedAtOnce == 0) {
+      workers_.allow(i + 1);
+    }
+  }
+  if (placed) {
+    // From here on nothing is added to the queue of checkpoints, which the workers may now read.
+    workers_.allow(num_records + parts_.checkpoints.num_pending());
+    read_ahead(rows);
+  }
+  workers_.finish();
+  return placed;
+}
+
+// Judges batch_ while ahead_ is parsed.
+Result<void> Scan::judge_batch() {
+  const Workers::Task parse = [this](std::size_t index) { parse_record(ahead_[index]); };
+  workers_.begin(parse);
+  workers_.allow(ahead_.size());
+  Result<void> judged;
+  for (std::size_t i = 0; i < batch_.size() && judged; ++i) {
+    judged = judge(batch_[i]);
+  }
+  workers_.finish();
+  return judged;
+}
+
 Result<void> Scan::run(sqlite::Connection& connection) {
   const std::int64_t last = AASM_TRY(last_seq(connection));
   const std::uint64_t total = last < 0 ? 0 : static_cast<std::uint64_t>(last) + 1;
   RecordRows rows = AASM_TRY(RecordRows::open(connection));
-  while (AASM_TRY(read_batch(rows)) && !parts_.runs.limit_reached()) {
-    workers_.for_each(batch_.size(), [&](std::size_t index) { parse_record(batch_[index]); });
-    for (RecordView& record : batch_) {
-      AASM_TRY(place(record));
-    }
-    check_signatures();
-    for (RecordView& record : batch_) {
-      AASM_TRY(judge(record));
-    }
+  read_ahead(rows);
+  AASM_TRY(judge_batch());  // parses the first batch
+  while (!ahead_.empty() && !parts_.runs.limit_reached()) {
+    std::swap(batch_, ahead_);
+    AASM_TRY(place_batch(rows));
+    AASM_TRY(judge_batch());
     parts_.checkpoints.settle(parts_.keys, outcome_);
     if (request_.progress) {
       request_.progress(std::min(outcome_.coverage.records, total), total);
@@ -198,6 +240,9 @@ Result<void> Scan::run(sqlite::Connection& connection) {
   }
   if (parts_.runs.limit_reached()) {
     return {};  // the rest was not read: nothing may be said about the end
+  }
+  if (end_error_) {
+    return *std::move(end_error_);
   }
   return finish();
 }

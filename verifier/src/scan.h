@@ -12,8 +12,8 @@
 #include "checkpoint_check.h"
 #include "key_positions.h"
 #include "outcome.h"
+#include "record_batch.h"
 #include "record_rows.h"
-#include "record_view.h"
 #include "references.h"
 #include "run_check.h"
 #include "workers.h"
@@ -28,6 +28,12 @@ inline constexpr std::size_t kBatchBytes = std::size_t{512} << 10U;
 // parsed on the workers, placed in order (chain, tree, signer), its signatures are checked on the
 // workers, and then the records go to the claims in order. Faults become findings and the scan goes
 // on with the recomputed values, so that one change is not reported at every later record.
+//
+// What depends on nothing but a record's bytes runs ahead, so that the workers are busy while this
+// thread places, reads and judges: signatures are checked while later records of the batch are
+// placed and the next batch is read, and that one is parsed while this one is judged. Everything
+// that may find something in the ledger as a whole stays on this thread and in the order above, so
+// the findings do not depend on the number of threads.
 class Scan {
  public:
   struct Parts {
@@ -42,14 +48,16 @@ class Scan {
   schema::Result<void> run(sqlite::Connection& connection);
 
  private:
-  schema::Result<bool> read_batch(RecordRows& rows);
+  static schema::Result<void> read_batch(RecordRows& rows, RecordBatch& batch);
+  void read_ahead(RecordRows& rows);
+  schema::Result<void> place_batch(RecordRows& rows);
+  schema::Result<void> judge_batch();
   schema::Result<void> place(RecordView& record);
   void place_genesis(const RecordView& record);
   void check_row(const RecordView& record);
   void check_chain(const RecordView& record);
   void check_payload(const RecordView& record);
   void check_envelope(const RecordView& record);
-  void check_signatures();
   schema::Result<void> judge(RecordView& record);
   schema::Result<void> finish();
   void finish_tail();
@@ -59,7 +67,9 @@ class Scan {
   Workers& workers_;
   Outcome& outcome_;
   FindingLog& findings_;
-  std::vector<RecordView> batch_;
+  RecordBatch batch_;                       // being placed and judged; parsed
+  RecordBatch ahead_;                       // the one after it
+  std::optional<schema::Error> end_error_;  // why SQLite read no further: due after `ahead_`
   ledger_format::CompactRange tree_;
   std::int64_t next_seq_ = 0;
   std::optional<schema::LeafHash> last_leaf_;

@@ -1,7 +1,6 @@
 #include "workers.h"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -10,6 +9,7 @@ namespace aasm::verifier {
 namespace {
 
 constexpr int kMaxThreads = 64;
+constexpr std::size_t kSharesOfAThread = 4;
 
 }  // namespace
 
@@ -17,17 +17,32 @@ struct Workers::Shared {
   std::mutex mutex;
   std::condition_variable work_came;
   std::condition_variable work_done;
-  const std::function<void(std::size_t)>* task = nullptr;  // guarded by mutex, as all below
-  std::size_t count = 0;
-  std::size_t busy = 0;
-  std::size_t round = 0;
+  const Task* task = nullptr;  // guarded by mutex, as all below
+  std::size_t next = 0;        // first index nobody took
+  std::size_t allowed = 0;
+  std::size_t running = 0;
+  std::size_t num_threads = 1;
   bool stop = false;
-  std::atomic<std::size_t> next{0};
 
-  void take_all(const std::function<void(std::size_t)>& job, std::size_t limit) {
-    for (std::size_t i = next.fetch_add(1); i < limit; i = next.fetch_add(1)) {
-      job(i);
+  // Runs some indices with the lock released meanwhile: many while there are many, for a task may
+  // be as cheap as the lock, and one at a time in the end, so that all threads end together. False
+  // when there is none to take.
+  bool take_some(std::unique_lock<std::mutex>& lock) {
+    if (next >= allowed) {
+      return false;
     }
+    const Task& job = *task;
+    const std::size_t first = next;
+    next += std::max<std::size_t>(1, (allowed - next) / (kSharesOfAThread * num_threads));
+    const std::size_t end = next;
+    ++running;
+    lock.unlock();
+    for (std::size_t index = first; index < end; ++index) {
+      job(index);
+    }
+    lock.lock();
+    --running;
+    return true;
   }
 };
 
@@ -41,6 +56,8 @@ Workers::Workers(int threads) : shared_(std::make_unique<Shared>()) {
       break;
     }
     threads_.push_back(thread);
+    const std::lock_guard<std::mutex> lock(shared_->mutex);
+    ++shared_->num_threads;
   }
 }
 
@@ -57,38 +74,45 @@ Workers::~Workers() {
 
 void* Workers::main(void* shared) {
   auto& state = *static_cast<Shared*>(shared);
-  std::size_t seen = 0;
   std::unique_lock<std::mutex> lock(state.mutex);
-  for (;;) {
-    state.work_came.wait(lock, [&] { return state.stop || state.round != seen; });
-    if (state.stop) {
-      return nullptr;
+  while (!state.stop) {
+    if (state.take_some(lock)) {
+      continue;
     }
-    seen = state.round;
-    const std::function<void(std::size_t)>& task = *state.task;
-    const std::size_t count = state.count;
-    lock.unlock();
-    state.take_all(task, count);
-    lock.lock();
-    if (--state.busy == 0) {
+    if (state.running == 0) {
       state.work_done.notify_one();
     }
+    state.work_came.wait(lock, [&] { return state.stop || state.next < state.allowed; });
   }
+  return nullptr;
 }
 
-void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>& task) {
+void Workers::begin(const Task& task) {
+  const std::lock_guard<std::mutex> lock(shared_->mutex);
+  shared_->task = &task;
+  shared_->next = 0;
+  shared_->allowed = 0;
+}
+
+void Workers::allow(std::size_t count) {
   {
     const std::lock_guard<std::mutex> lock(shared_->mutex);
-    shared_->task = &task;
-    shared_->count = count;
-    shared_->next = 0;
-    shared_->busy = threads_.size();
-    ++shared_->round;
+    shared_->allowed = count;
   }
   shared_->work_came.notify_all();
-  shared_->take_all(task, count);
+}
+
+void Workers::finish() {
   std::unique_lock<std::mutex> lock(shared_->mutex);
-  shared_->work_done.wait(lock, [&] { return shared_->busy == 0; });
+  while (shared_->take_some(lock)) {
+  }
+  shared_->work_done.wait(lock, [&] { return shared_->running == 0; });
+}
+
+void Workers::for_each(std::size_t count, const Task& task) {
+  begin(task);
+  allow(count);
+  finish();
 }
 
 }  // namespace aasm::verifier

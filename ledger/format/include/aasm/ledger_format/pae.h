@@ -19,6 +19,8 @@ schema::Bytes dsse_pae(std::string_view type, schema::ByteView payload);
 // The PAE of a record's payload (type kPayloadType). Precondition: at most
 // schema::kPayloadMaxBytes long, so the result is at most kPaeMaxBytes; violated, it aborts.
 schema::Bytes pae(schema::ByteView payload);
+// The same into `out`, in the room it has.
+void write_pae(schema::ByteView payload, schema::Bytes& out);
 
 // SHA-256(0x00 || pae): RFC 6962 leaf hash of the entry `pae`.
 schema::LeafHash leaf_hash(schema::ByteView pae);
