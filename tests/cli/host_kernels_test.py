@@ -51,6 +51,8 @@ class Landlock(host_case.HostCase):
                 self.assert_enforced(self.attempt(self.capped(abi)))
 
     def test_below_abi_6_the_launch_is_refused_naming_the_signal_scope(self):
+        # Case 18: never weaker in silence. What a posture may give up is named in the record, as
+        # below; the signal scope is not among it.
         for abi in (1, 2, 3, 4, 5):
             with self.subTest(abi=abi):
                 self.assert_refused(self.attempt(self.capped(abi)), "prerequisite_unsatisfied",
