@@ -275,16 +275,16 @@ TEST_F(PlanPropertyTest, ALesserCapabilityMeetsNothingMore) {
         one.support = schema::Support::kUnsupported;
         break;
       case 1:
-        one.timing = schema::Timing::kPost;
+        one.timing = std::max(one.timing, schema::Timing::kPost);  // kNone is less still
         break;
       case 2:
-        one.synchrony = schema::Synchrony::kBestEffort;
+        one.synchrony = std::max(one.synchrony, schema::Synchrony::kBestEffort);
         break;
       case 3:
         one.prerequisites.push_back({"more", schema::PrerequisiteStatus::kUnchecked, ""});
         break;
       case 4:
-        one.descendants = schema::DescendantCoverage::kTargetProcessOnly;
+        one.descendants = std::max(one.descendants, schema::DescendantCoverage::kTargetProcessOnly);
         break;
       default:
         one.channel.mechanism = "none";
