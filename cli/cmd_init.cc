@@ -14,6 +14,7 @@
 #include "exit_status.h"
 #include "home.h"
 #include "output_file.h"
+#include "policy_in_use.h"
 #include "print.h"
 #include "version.h"
 
@@ -75,7 +76,9 @@ Result<std::string> initialise(const InitCommand& command) {
   const ledger::InitReport made = AASM_TRY(ledger::initialise(
       home.root(), ledger::LedgerPaths::with_ledger(home.root(), ledger), {command.org, kVersion}));
   AASM_TRY(write_trust(home, made));
-  AASM_TRY(write_once(home.policy(), planner::starter_policy(planner::path_exists)));
+  AASM_TRY(write_once(home.policy(),
+                      planner::starter_policy(planner::path_exists,
+                                              planner::survey_workspace(workspace_host("")))));
   return "home    " + home.root() + "\norigin  " + made.origin + "\nledger  " + ledger +
          (made.ledger_created ? " (new)" : " (was there)") + "\npolicy  " + home.policy() +
          "\ntrust   " + home.trust() + " and " + home.trust_keys() +

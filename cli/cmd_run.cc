@@ -208,6 +208,9 @@ launcher::SessionRequest session_request(const RunCommand& command, const Launch
   launcher::SessionRequest request;
   request.policy = launch.policy.record;
   request.policy_document = launch.policy.bytes;
+  for (std::size_t i = 1; request.policy.extends && i < launch.policy.documents.size(); ++i) {
+    request.extended_documents.push_back(launch.policy.documents[i].bytes);
+  }
   request.probes = std::move(outcome.probes);
   request.plan = std::move(outcome.record);
   request.backend = outcome.backend;

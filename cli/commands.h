@@ -16,5 +16,7 @@ int run_key_change(const KeyChangeCommand& command);
 int run_key_revoke(const KeyRevokeCommand& command);
 int run_backends(const BackendsCommand& command);
 int run_policy_explain(const PolicyExplainCommand& command);
+int run_policy_check(const PolicyCheckCommand& command);
+int run_policy_init(const PolicyInitCommand& command);
 
 }  // namespace aasm::cli

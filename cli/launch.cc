@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "aasm/backends/syscall_vocabulary.h"
 #include "aasm/crypto/hash.h"
 #include "aasm/crypto/random.h"
 #include "aasm/planner/planner.h"
@@ -20,6 +19,7 @@
 #include "aasm/schema/uuid.h"
 
 #include "backends.h"
+#include "policy_in_use.h"
 #include "version.h"
 
 namespace aasm::cli {
@@ -57,38 +57,6 @@ Result<std::string> enter_working_dir(const std::string& wanted) {
     return Error(ErrorCode::kUnavailable, "the working directory has no path", code.value());
   }
   return here.string();
-}
-
-planner::ResolvedPolicy resolve(const RunCommand& command, const Home& home,
-                                const std::string& working_dir) {
-  planner::PolicyRequest request;
-  if (!command.policy.empty()) {
-    request.sources.option = command.policy;
-  }
-  request.sources.environment = variable("AA_POLICY");
-  request.sources.home = home.policy();
-  request.current_dir = working_dir;
-  request.paths.workdir = working_dir;
-  request.paths.home = variable("HOME").value_or("");
-  const auto vocabulary = backend_native::make_syscall_vocabulary();
-  request.vocabulary = vocabulary.get();
-  request.hash = sha256;
-  return planner::resolve_policy(request);
-}
-
-planner::ProtectedPaths protected_paths(const RunCommand& command, const Launch& launch) {
-  planner::ProtectedPaths protect;
-  const Home& home = launch.home;
-  const std::string ledger = command.common.ledger.empty() ? home.ledger() : command.common.ledger;
-  protect.home = home.root();
-  protect.canary_dir = home.canary();
-  protect.unreadable = {ledger,       ledger + "-wal",   ledger + "-shm", home.keys(),
-                        home.trust(), home.trust_keys(), home.heads()};
-  protect.unwritable = {launch.helper_path, launch.aasm_path};
-  if (!launch.policy.source_path.empty()) {
-    protect.unwritable.push_back(launch.policy.source_path);
-  }
-  return protect;
 }
 
 struct FoundProgram {
@@ -174,7 +142,7 @@ Result<Launch> gather_launch(const RunCommand& command, const Home& home,
                 {},   {}, make_backends()};
   launch.working_dir = AASM_TRY(enter_working_dir(command.workdir));
   launch.conditions = AASM_TRY(host_conditions(launch.helper_path, digests));
-  launch.policy = resolve(command, launch.home, launch.working_dir);
+  launch.policy = policy_in_use(command.policy, launch.home, launch.working_dir);
   const FoundProgram found = AASM_TRY(find_program(command));
   launch.refusals = found.refusals;
   if (is_refused_as_nested(command)) {
@@ -186,7 +154,8 @@ Result<Launch> gather_launch(const RunCommand& command, const Home& home,
                                           launch.working_dir, own_environment()});
   launch.spec = std::move(built.spec);
   launch.environment = std::move(built.environment);
-  launch.protect = protected_paths(command, launch);
+  launch.protect = protected_paths(launch.home, command.common.ledger,
+                                   {launch.helper_path, launch.aasm_path}, launch.policy);
   return launch;
 }
 

@@ -30,7 +30,9 @@ int dispatch(const Command& command) {
                                [](const KeyChangeCommand& c) { return run_key_change(c); },
                                [](const KeyRevokeCommand& c) { return run_key_revoke(c); },
                                [](const BackendsCommand& c) { return run_backends(c); },
-                               [](const PolicyExplainCommand& c) { return run_policy_explain(c); }},
+                               [](const PolicyExplainCommand& c) { return run_policy_explain(c); },
+                               [](const PolicyCheckCommand& c) { return run_policy_check(c); },
+                               [](const PolicyInitCommand& c) { return run_policy_init(c); }},
                     command);
 }
 

@@ -107,9 +107,24 @@ struct PolicyExplainCommand {
   std::vector<std::string> what;  // PATH, HOST[:PORT] or SYSCALL
 };
 
-using Command = std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand,
-                             RunsShowCommand, LedgerStatusCommand, KeyListCommand, KeyChangeCommand,
-                             KeyRevokeCommand, BackendsCommand, PolicyExplainCommand>;
+// The file of these is the policy a run here would have when it is not named.
+struct PolicyCheckCommand {
+  CommonOptions common;
+  std::string file;
+  std::string workdir;  // empty: the present one
+  bool strict = false;
+};
+
+struct PolicyInitCommand {
+  CommonOptions common;
+  std::string output;   // empty: standard output
+  std::string workdir;  // empty: the present one
+};
+
+using Command =
+    std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand, RunsShowCommand,
+                 LedgerStatusCommand, KeyListCommand, KeyChangeCommand, KeyRevokeCommand,
+                 BackendsCommand, PolicyCheckCommand, PolicyExplainCommand, PolicyInitCommand>;
 
 // Help and version texts, or a usage error: nothing is to be run.
 struct ParseMessage {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 namespace aasm::cli {
@@ -34,6 +35,14 @@ Result<OutputFile> OutputFile::open(const std::string& path) {
 }
 
 Result<void> OutputFile::write(std::string_view content) const {
+  return write_with(content, 0);
+}
+
+Result<void> OutputFile::write_new(std::string_view content) const {
+  return write_with(content, RENAME_NOREPLACE);
+}
+
+Result<void> OutputFile::write_with(std::string_view content, unsigned rename_flags) const {
   const std::string temporary = "." + name_ + "." + std::to_string(getpid()) + ".tmp";
   const process::Fd file(openat(directory_.get(), temporary.c_str(),
                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
@@ -41,8 +50,10 @@ Result<void> OutputFile::write(std::string_view content) const {
     return process::system_error("cannot create " + path_, errno);
   }
   Result<void> done = process::write_all(file.borrow(), schema::as_bytes(content));
-  if (done && renameat(directory_.get(), temporary.c_str(), directory_.get(), name_.c_str()) != 0) {
-    done = process::system_error("rename", errno);
+  if (done && renameat2(directory_.get(), temporary.c_str(), directory_.get(), name_.c_str(),
+                        rename_flags) != 0) {
+    done = errno == EEXIST ? Error(ErrorCode::kConflict, "it is there already")
+                           : process::system_error("rename", errno);
   }
   if (!done) {
     unlinkat(directory_.get(), temporary.c_str(), 0);

@@ -19,11 +19,16 @@ class OutputFile {
   // Writes `content` and moves it to its name, replacing what was there. May be called once.
   schema::Result<void> write(std::string_view content) const;
 
+  // As write(), but kConflict when something has that name, which then stays as it is.
+  schema::Result<void> write_new(std::string_view content) const;
+
   const std::string& path() const { return path_; }
 
  private:
   OutputFile(process::Fd directory, std::string name, std::string path)
       : directory_(std::move(directory)), name_(std::move(name)), path_(std::move(path)) {}
+
+  schema::Result<void> write_with(std::string_view content, unsigned rename_flags) const;
 
   process::Fd directory_;
   std::string name_;

@@ -127,6 +127,8 @@ struct Commands {
   BackendsCommand backends_list;
   BackendsCommand backends_probe;
   PolicyExplainCommand policy_explain;
+  PolicyCheckCommand policy_check;
+  PolicyInitCommand policy_init;
   std::vector<std::pair<CLI::App*, Command (*)(Commands&)>> leaves;
 };
 
@@ -237,10 +239,38 @@ void add_explain(Commands& all, CLI::App& policy) {
   add_leaf(all, explain, [](Commands& c) { return Command(c.policy_explain); });
 }
 
+void add_policy_check(Commands& all, CLI::App& policy) {
+  CLI::App* check =
+      policy.add_subcommand("check", "What a policy says here, what is wrong and what is risky");
+  PolicyCheckCommand& command = all.policy_check;
+  add_common(*check, command.common);
+  check->add_option("file", command.file, "A policy [the one a run here would have]");
+  check->add_option("--workdir", command.workdir, "Directory the run would be in")
+      ->type_name("DIR");
+  check->add_flag("--strict", command.strict, "Fail on warnings too");
+  check->footer(
+      "Exit status: 0 a run would start, 1 it would be refused (with --strict, or there is a\n"
+      "warning), 2 usage.");
+  add_leaf(all, check, [](Commands& c) { return Command(c.policy_check); });
+}
+
+void add_policy_init(Commands& all, CLI::App& policy) {
+  CLI::App* init = policy.add_subcommand("init", "Write a policy that fits this machine and place");
+  PolicyInitCommand& command = all.policy_init;
+  add_common(*init, command.common);
+  init->add_option("--output", command.output, "A file that is not there yet [standard output]")
+      ->type_name("FILE");
+  init->add_option("--workdir", command.workdir, "Directory the runs will be in")->type_name("DIR");
+  init->footer("Exit status: 0 written, 1 not written, 2 usage.");
+  add_leaf(all, init, [](Commands& c) { return Command(c.policy_init); });
+}
+
 void build_policy(Commands& all) {
   CLI::App* policy = all.app.add_subcommand("policy", "Policy documents");
   policy->require_subcommand(1);
   add_explain(all, *policy);
+  add_policy_init(all, *policy);
+  add_policy_check(all, *policy);
 }
 
 void build_init(Commands& all) {

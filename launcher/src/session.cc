@@ -75,15 +75,24 @@ class Session {
 
   Result<void> record_decisions() {
     AASM_TRY(recorder_.open(request_.run, request_.opened));
-    if (!request_.policy_document.empty()) {
-      request_.policy.blob =
-          AASM_TRY(recorder_.sink().stage_blob(std::move(request_.policy_document)));
-    }
+    AASM_TRY(keep_documents());
     recorder_.submit(request_.policy);
     for (const schema::CapabilityProbed& probe : request_.probes) {
       recorder_.submit(probe);
     }
     std::visit([&](const auto& plan) { recorder_.submit(plan); }, request_.plan);
+    return {};
+  }
+
+  Result<void> keep_documents() {
+    if (!request_.policy_document.empty()) {
+      request_.policy.blob =
+          AASM_TRY(recorder_.sink().stage_blob(std::move(request_.policy_document)));
+    }
+    for (std::size_t i = 0; i < request_.extended_documents.size(); ++i) {
+      request_.policy.extends->at(i).blob =
+          AASM_TRY(recorder_.sink().stage_blob(std::move(request_.extended_documents[i])));
+    }
     return {};
   }
 

@@ -35,26 +35,6 @@ std::optional<NumberList> descriptor_list(Decoder& decoder, const YamlNode& node
   return list;
 }
 
-template <schema::NamedEnum E>
-std::vector<std::string> tokens() {
-  std::vector<std::string> words;
-  words.reserve(std::size(schema::EnumNames<E>::kTokens));
-  for (const auto& entry : schema::EnumNames<E>::kTokens) {
-    words.emplace_back(entry.second);
-  }
-  return words;
-}
-
-template <schema::NamedEnum E>
-std::optional<E> enum_word(Decoder& decoder, const YamlNode& node, const std::string& where) {
-  const std::optional<std::string> text = decoder.word(node, where, tokens<E>());
-  if (!text) {
-    return std::nullopt;
-  }
-  const schema::Result<E> value = schema::parse_token<E>(*text);
-  return value ? std::optional<E>(*value) : std::nullopt;
-}
-
 }  // namespace
 
 void decode_filesystem(Decoder& decoder, const YamlNode& node, const DecodeContext& context,
@@ -80,11 +60,6 @@ void decode_filesystem(Decoder& decoder, const YamlNode& node, const DecodeConte
                    "filesystem.execute is stated and filesystem.read is not; a program that may "
                    "not be read cannot be executed, so state filesystem.read.allow too");
   }
-  if (out.deny && !out.read && !out.write && !out.deny->entries.empty()) {
-    decoder.report(out.deny->at,
-                   "filesystem.deny is stated without a grant to deny a part of; state "
-                   "filesystem.read.allow and filesystem.write.allow");
-  }
   document.filesystem = std::move(out);
 }
 
@@ -92,7 +67,6 @@ void decode_syscalls(Decoder& decoder, const YamlNode& node, const DecodeContext
                      PolicyDocument& document) {
   SyscallsNode out;
   out.at = node.at;
-  bool on_denial_stated = false;
   const EntryCheck name = [&](const std::string& text) {
     return syscall_name(text, context.vocabulary);
   };
@@ -106,17 +80,11 @@ void decode_syscalls(Decoder& decoder, const YamlNode& node, const DecodeContext
                        out.deny = decoder.text_list(member.value, "syscalls.deny", name);
                      }},
                     {"on_denial", [&](const YamlMember& member) {
-                       on_denial_stated = true;
+                       out.on_denial_stated = true;
                        out.on_denial =
                            decoder.word(member.value, "syscalls.on_denial", {"errno", "kill"})
                                .value_or(out.on_denial);
                      }}});
-  const bool rest_stated = out.deny || on_denial_stated;
-  if (rest_stated && !out.allow) {
-    decoder.report(node.at,
-                   "syscalls states no `allow` list, so every call is left open; write allow: "
-                   "[\"@default\"] to start from the calls programs need");
-  }
   document.syscalls = std::move(out);
 }
 
@@ -143,15 +111,16 @@ void decode_credentials(Decoder& decoder, const YamlNode& node, PolicyDocument& 
 void decode_posture(Decoder& decoder, const YamlNode& node, PolicyDocument& document) {
   std::vector<KeyReader> readers = {
       {"default", [&](const YamlMember& member) {
-         const auto value = enum_word<RequirementPosture>(decoder, member.value, "posture.default");
+         const auto value = decoder.token<RequirementPosture>(member.value, "posture.default");
          document.posture.fallback = value.value_or(document.posture.fallback);
+         document.posture.fallback_stated = true;
        }}};
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
     const Domain domain = entry.first;
     const std::string name(entry.second);
     readers.push_back({name, [&decoder, &document, domain, name](const YamlMember& member) {
-                         const auto value = enum_word<RequirementPosture>(decoder, member.value,
-                                                                          "posture." + name);
+                         const auto value =
+                             decoder.token<RequirementPosture>(member.value, "posture." + name);
                          if (value) {
                            document.posture.domains[domain] = *value;
                            document.posture.places[domain] = member.key_at;
@@ -164,8 +133,8 @@ void decode_posture(Decoder& decoder, const YamlNode& node, PolicyDocument& docu
 void decode_evidence(Decoder& decoder, const YamlMember& member, PolicyDocument& document) {
   document.evidence_at = member.key_at;
   decoder.read_map(member.value, "evidence", {{"filesystem", [&](const YamlMember& wish) {
-                                                 const auto value = enum_word<EvidenceWish>(
-                                                     decoder, wish.value, "evidence.filesystem");
+                                                 const auto value = decoder.token<EvidenceWish>(
+                                                     wish.value, "evidence.filesystem");
                                                  document.filesystem_evidence =
                                                      value.value_or(document.filesystem_evidence);
                                                }}});

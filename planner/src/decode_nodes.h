@@ -9,6 +9,8 @@
 // what is wrong with it. A node that could not be read stays unset; the problems say so.
 namespace aasm::planner {
 
+void decode_metadata(Decoder& decoder, const YamlNode& node, const DecodeContext& context,
+                     PolicyDocument& document);
 void decode_filesystem(Decoder& decoder, const YamlNode& node, const DecodeContext& context,
                        PolicyDocument& document);
 void decode_syscalls(Decoder& decoder, const YamlNode& node, const DecodeContext& context,

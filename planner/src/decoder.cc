@@ -7,6 +7,8 @@
 #include "aasm/planner/suggest.h"
 #include "aasm/schema/utf8.h"
 
+#include "plain_scalar.h"
+
 namespace aasm::planner {
 namespace {
 
@@ -157,6 +159,11 @@ std::optional<std::string> Decoder::text(const YamlNode& node, const std::string
   if (node.folded) {
     report(node.at,
            where + " goes on in a further line; put it in quotes, or check the indentation");
+    return std::nullopt;
+  }
+  if (const char* type = node.quoted ? nullptr : type_of_plain(node.text)) {
+    report(node.at, where + " has to be text and " + quoted(node.text) + " is " + type +
+                        "; put it in quotes if it is meant");
     return std::nullopt;
   }
   return node.text;

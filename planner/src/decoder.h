@@ -47,12 +47,25 @@ class Decoder {
   std::optional<std::int64_t> number(const YamlNode& node, const std::string& where,
                                      std::int64_t least, std::int64_t most);
 
-  // Text, quoted or not, on one line.
+  // Text, quoted or not, on one line. A plain number or boolean is none: other readers of YAML, a
+  // schema in an editor among them, do not see text there.
   std::optional<std::string> text(const YamlNode& node, const std::string& where);
 
   // One of a closed list of words.
   std::optional<std::string> word(const YamlNode& node, const std::string& where,
                                   const std::vector<std::string>& known);
+
+  // One of the tokens of a vocabulary.
+  template <schema::NamedEnum E>
+  std::optional<E> token(const YamlNode& node, const std::string& where) {
+    std::vector<std::string> words;
+    for (const auto& entry : schema::EnumNames<E>::kTokens) {
+      words.emplace_back(entry.second);
+    }
+    const std::optional<std::string> text = word(node, where, words);
+    const schema::Result<E> value = schema::parse_token<E>(text.value_or(""));
+    return text && value ? std::optional<E>(*value) : std::nullopt;
+  }
 
   // False, and reported, when `node` is no list.
   bool is_list(const YamlNode& node, const std::string& where);

@@ -1,9 +1,9 @@
 #include <system_error>
 
-#include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
-#include "aasm/planner/paths.h"
 #include "aasm/schema/utf8.h"
 
 #include "lowering.h"
@@ -24,14 +24,13 @@ std::string shown(const std::string& path) {
 // Drops what another entry covers; of two equal paths the first stays.
 template <class Grant>
 std::vector<Grant> collapsed(std::vector<Grant> grants) {
+  PathIndex index;
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    index.add(grants[i].path, i);
+  }
   std::vector<Grant> kept;
   for (std::size_t i = 0; i < grants.size(); ++i) {
-    bool covered = false;
-    for (std::size_t j = 0; j < grants.size() && !covered; ++j) {
-      covered = i != j && path_covers(grants[j].path, grants[i].path) &&
-                (grants[j].path != grants[i].path || j < i);
-    }
-    if (!covered) {
+    if (index.widest(grants[i].path) == i) {
       kept.push_back(grants[i]);
     }
   }
@@ -81,14 +80,11 @@ void Lowering::note_missing(const WalkedPath& walked, const TextEntry& entry,
 void Lowering::add_grants(Requirement& requirement, std::vector<Grant> grants,
                           const std::string& node, const std::string& operation) {
   for (Grant& grant : grants) {
-    std::size_t by = denials_.size();
-    for (std::size_t i = 0; i < denials_.size() && by == denials_.size(); ++i) {
-      by = path_covers(denials_[i].path, grant.path) ? i : by;
-    }
-    if (by != denials_.size()) {
-      denial_used_[by] = true;
+    // Denials that another one covers were dropped, so at most one covers the grant.
+    if (const std::optional<std::size_t> by = denial_index_.widest(grant.path)) {
+      denial_used_[*by] = true;
       gap(requirement.domain, indexed(node, grant.index),
-          "outranked by " + indexed("filesystem.deny", denials_[by].index) +
+          "outranked by " + indexed("filesystem.deny", denials_[*by].index) +
               "; nothing is granted");
       continue;
     }
@@ -99,21 +95,23 @@ void Lowering::add_grants(Requirement& requirement, std::vector<Grant> grants,
 }
 
 void Lowering::add_denials(Requirement& requirement, const std::string& operation) {
-  const std::size_t grants = requirement.rules.size();
+  PathIndex grants;
+  std::set<std::string> taken;
+  for (const schema::PolicyRule& rule : requirement.rules) {
+    taken.insert(rule.id);
+    if (rule.effect == RuleEffect::kAllow && rule.operation == operation) {
+      grants.add(rule.selector.value.bytes(), 0);
+    }
+  }
   for (std::size_t i = 0; i < denials_.size(); ++i) {
     const Grant& denial = denials_[i];
-    const auto inside = [&](const schema::PolicyRule& rule) {
-      return rule.effect == RuleEffect::kAllow && rule.operation == operation &&
-             path_covers(rule.selector.value.bytes(), denial.path);
-    };
-    const auto end = requirement.rules.begin() + static_cast<std::ptrdiff_t>(grants);
-    if (std::none_of(requirement.rules.begin(), end, inside)) {
+    if (!grants.widest(denial.path)) {
       continue;
     }
     denial_used_[i] = true;
     // Reading gives the rule its plain id; a second rule of the same entry says its operation.
     std::string id = indexed("filesystem.deny", denial.index);
-    if (requirement.names_rule(id)) {
+    if (taken.count(id) != 0) {
       id += "." + operation;
     }
     requirement.rules.push_back(make_rule(std::move(id), operation, SelectorType::kPathPrefix,
@@ -146,6 +144,9 @@ void Lowering::filesystem_read() {
   if (node && node->deny) {
     denials_ = resolved(*node->deny, "filesystem.deny", Domain::kFilesystemRead, false);
     denial_used_.assign(denials_.size(), false);
+    for (std::size_t i = 0; i < denials_.size(); ++i) {
+      denial_index_.add(denials_[i].path, i);
+    }
   }
   const bool stated = node && node->read;
   if (const auto by = restricted("file_read")) {

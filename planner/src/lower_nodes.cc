@@ -138,8 +138,13 @@ void Lowering::name_resolution() {
     add_rules(requirement, allow, "name_resolution.allow", "resolve", SelectorType::kHostPattern);
     return;
   }
+  if (const auto by = restricted("network_outbound")) {
+    // A question to a name server goes out as well.
+    begin(Domain::kNameResolution, by->first, by->first, by->second);
+    return;
+  }
   const std::optional<NetworkNode>& node = document_.network;
-  if (!node || !(node->allowlist || node->egress) || restricted("network_outbound")) {
+  if (!node || !(node->allowlist || node->egress)) {
     return;
   }
   // Not stated: the hosts of `network` may be looked up.

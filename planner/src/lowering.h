@@ -6,6 +6,8 @@
 
 #include "aasm/planner/lower.h"
 
+#include "path_index.h"
+
 namespace aasm::planner {
 
 // The work of lower_policy(), one member for each group of nodes. Used once.
@@ -63,6 +65,7 @@ class Lowering {
   const PathResolver& resolve_;
   std::vector<Grant> denials_;
   std::vector<bool> denial_used_;
+  PathIndex denial_index_;
   LoweredPolicy out_;
 };
 

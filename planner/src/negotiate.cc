@@ -62,9 +62,12 @@ std::string achieved_level(const Requirement& requirement, const DomainCapabilit
       requirement.intent == Intent::kPreventBeforeEffect) {
     return std::string(level_name(requirement.intent)) + ", evidence setup";
   }
-  return capability != nullptr && capability->can_observe() && reports_decisions(*capability)
-             ? "observe"
-             : "none";
+  if (capability == nullptr || !capability->can_observe() || !reports_decisions(*capability)) {
+    return "none";
+  }
+  return reason == RefusalReason::kDescendantCoverageInsufficient
+             ? "observe, descendants " + std::string(schema::token(capability->descendants))
+             : "observe";
 }
 
 RequirementOutcome met(const Requirement& requirement, const DomainCapability& capability) {

@@ -14,9 +14,18 @@ using schema::Result;
 
 constexpr std::string_view kWorkdir = "${WORKDIR}";
 constexpr std::string_view kHome = "${HOME}";
+constexpr std::size_t kMaxPath = 4095;  // PATH_MAX counts the NUL
+constexpr std::size_t kMaxName = 255;   // NAME_MAX
+
+// Enough of a path to find it by.
+std::string_view cut(std::string_view text) {
+  constexpr std::size_t kShown = 80;
+  return text.substr(0, kShown);
+}
 
 Error bad_path(std::string_view text, const std::string& why) {
-  return Error(ErrorCode::kMalformed, "`" + schema::escape_for_display(text) + "` " + why);
+  const char* end = cut(text).size() < text.size() ? "...` " : "` ";
+  return Error(ErrorCode::kMalformed, "`" + schema::escape_for_display(cut(text)) + end + why);
 }
 
 Result<std::vector<std::string_view>> components(std::string_view text, std::string_view shown) {
@@ -26,6 +35,10 @@ Result<std::vector<std::string_view>> components(std::string_view text, std::str
     text.remove_prefix(part.size() == text.size() ? part.size() : part.size() + 1);
     if (part == "..") {
       return bad_path(shown, "goes up with `..`; write the path it means");
+    }
+    if (part.size() > kMaxName) {
+      return bad_path(shown, "has a name of " + std::to_string(part.size()) +
+                                 " bytes, and a name has at most 255");
     }
     if (!part.empty() && part != ".") {
       parts.push_back(part);
@@ -42,6 +55,10 @@ Result<std::string> normalise(std::string_view path, std::string_view shown) {
   std::string normal;
   for (const std::string_view part : parts) {
     normal.append("/").append(part);
+  }
+  if (normal.size() > kMaxPath) {
+    return bad_path(shown, "stands for " + std::to_string(normal.size()) +
+                               " bytes, and a path has at most 4095");
   }
   return normal.empty() ? std::string("/") : normal;
 }
@@ -61,16 +78,17 @@ Result<std::string> expand(std::string_view text, const PathContext& context) {
 }
 
 Result<void> check_variable(std::string_view text) {
+  std::string_view rest = text;
   for (const std::string_view known : {kWorkdir, kHome}) {
     if (text.substr(0, known.size()) == known) {
-      text.remove_prefix(known.size());
-      if (!text.empty() && text.front() != '/') {
+      rest.remove_prefix(known.size());
+      if (!rest.empty() && rest.front() != '/') {
         return bad_path(text, "follows a variable directly; a `/` belongs between");
       }
       break;
     }
   }
-  if (text.find("${") != std::string_view::npos) {
+  if (rest.find("${") != std::string_view::npos) {
     return bad_path(text,
                     "uses a variable where none is read; `${WORKDIR}` and `${HOME}` are known, at "
                     "the start of a path");

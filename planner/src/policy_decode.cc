@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aasm/planner/suggest.h"
+#include "aasm/schema/utf8.h"
 
 #include "decode_nodes.h"
 #include "decoder.h"
@@ -75,30 +76,6 @@ std::vector<KeyReader> spec_readers(Decoder& decoder, const DecodeContext& conte
       unmapped("version")};
 }
 
-void decode_metadata(Decoder& decoder, const YamlNode& node) {
-  const auto text = [&](const char* key) {
-    return KeyReader{key, [&decoder, key](const YamlMember& member) {
-                       if (member.value.kind != YamlNode::Kind::kScalar) {
-                         decoder.report(member.value.at, std::string("metadata.") + key +
-                                                             " has to be text and is " +
-                                                             std::string(kind_name(member.value)));
-                       }
-                     }};
-  };
-  const KeyReader extends = {
-      "extends", [&](const YamlMember& member) {
-        decoder.report(member.key_at,
-                       "metadata.extends is not built yet: this document would be read without "
-                       "the ones it names. Put their statements in here and remove the key");
-      }};
-  const KeyReader scope = {
-      "scope", [&](const YamlMember& member) {
-        decoder.word(member.value, "metadata.scope", {"global", "org", "team", "agent", "tool"});
-      }};
-  decoder.read_map(node, "metadata",
-                   {text("name"), text("version"), text("description"), extends, scope});
-}
-
 void expect_value(Decoder& decoder, const YamlNode& root, const char* key, const char* wanted) {
   const YamlMember* member = member_of(root, key);
   if (member == nullptr) {
@@ -121,7 +98,10 @@ void decode_envelope(Decoder& decoder, const YamlNode& root, const DecodeContext
   std::vector<KeyReader> top = {
       {"apiVersion", nothing},
       {"kind", nothing},
-      {"metadata", [&](const YamlMember& member) { decode_metadata(decoder, member.value); }},
+      {"metadata",
+       [&](const YamlMember& member) {
+         decode_metadata(decoder, member.value, context, document);
+       }},
       {"spec", [&](const YamlMember& member) { decoder.read_map(member.value, "spec", spec); }}};
   for (const KeyReader& reader : spec) {
     top.push_back({reader.key, [&](const YamlMember& member) {
@@ -141,12 +121,41 @@ void decode_envelope(Decoder& decoder, const YamlNode& root, const DecodeContext
 void decode_flat(Decoder& decoder, const YamlNode& root, const DecodeContext& context,
                  PolicyDocument& document) {
   std::vector<KeyReader> readers = spec_readers(decoder, context, document);
-  readers.push_back(
-      {"metadata", [&](const YamlMember& member) { decode_metadata(decoder, member.value); }});
+  readers.push_back({"metadata", [&](const YamlMember& member) {
+                       decode_metadata(decoder, member.value, context, document);
+                     }});
   decoder.read_map(root, "the document", readers);
 }
 
+// What takes away and gives nothing is half a policy. A document with a scope may be: the other
+// half stands in another one, which whoever puts them together sees to.
+void check_halves(Decoder& decoder, const PolicyDocument& document) {
+  if (document.metadata.scope) {
+    return;
+  }
+  for (Problem& problem : missing_halves(document)) {
+    decoder.report(problem.at, std::move(problem.text));
+  }
+}
+
 }  // namespace
+
+std::vector<Problem> missing_halves(const PolicyDocument& document) {
+  std::vector<Problem> problems;
+  const std::optional<FilesystemNode>& files = document.filesystem;
+  if (files && files->deny && !files->deny->entries.empty() && !files->read && !files->write) {
+    problems.push_back({files->deny->at,
+                        "filesystem.deny is stated without a grant to deny a part of; state "
+                        "filesystem.read.allow and filesystem.write.allow"});
+  }
+  const std::optional<SyscallsNode>& calls = document.syscalls;
+  if (calls && (calls->deny || calls->on_denial_stated) && !calls->allow) {
+    problems.push_back({calls->at,
+                        "syscalls states no `allow` list, so every call is left open; write "
+                        "allow: [\"@default\"] to start from the calls programs need"});
+  }
+  return problems;
+}
 
 DecodedPolicy decode_policy(std::string_view bytes, const DecodeContext& context) {
   ParsedYaml parsed = parse_yaml(bytes);
@@ -160,6 +169,7 @@ DecodedPolicy decode_policy(std::string_view bytes, const DecodeContext& context
   } else {
     decode_flat(decoder, *parsed.root, context, document);
   }
+  check_halves(decoder, document);
   std::vector<Problem> problems = decoder.take_problems();
   if (!problems.empty()) {
     return {std::nullopt, std::move(problems)};
@@ -167,13 +177,25 @@ DecodedPolicy decode_policy(std::string_view bytes, const DecodeContext& context
   return {std::move(document), {}};
 }
 
-std::string render_problems(std::string_view source, const std::vector<Problem>& problems) {
+std::vector<SourceProblem> problems_in(const std::string& source, std::vector<Problem> problems) {
+  std::vector<SourceProblem> all;
+  all.reserve(problems.size());
+  for (Problem& problem : problems) {
+    all.push_back({source, problem.at, std::move(problem.text)});
+  }
+  return all;
+}
+
+std::string render_problems(const std::vector<SourceProblem>& problems) {
   std::string text;
   for (std::size_t i = 0; i < problems.size() && i < kShownProblems; ++i) {
-    const Problem& problem = problems[i];
-    text.append(i == 0 ? "" : "\n").append(source).append(":");
-    text.append(std::to_string(problem.at.line)).append(":");
-    text.append(std::to_string(problem.at.column)).append(": ").append(problem.text);
+    const SourceProblem& problem = problems[i];
+    text.append(i == 0 ? "" : "\n").append(schema::escape_for_display(problem.source));
+    if (problem.at) {
+      text.append(":").append(std::to_string(problem.at->line));
+      text.append(":").append(std::to_string(problem.at->column));
+    }
+    text.append(": ").append(problem.text);
   }
   if (problems.size() > kShownProblems) {
     text += "\nand " + std::to_string(problems.size() - kShownProblems) + " more";

@@ -1,9 +1,12 @@
 #include "aasm/planner/policy_resolve.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "aasm/planner/policy_decode.h"
-#include "aasm/schema/utf8.h"
+#include "aasm/planner/cascade.h"
+
+#include "policy_load.h"
 
 namespace aasm::planner {
 namespace {
@@ -16,29 +19,26 @@ struct Place {
   bool has_to_exist;
 };
 
-std::string absolute(const std::string& path, const std::string& current_dir) {
-  return path.starts_with('/') ? path : current_dir + "/" + path;
-}
-
 std::vector<Place> places_of(const PolicyRequest& request) {
   const PolicySources& sources = request.sources;
   std::vector<Place> places;
   if (sources.option) {
-    places.push_back({"option", absolute(*sources.option, request.current_dir), true});
+    places.push_back({"option", joined(*sources.option, request.current_dir), true});
   }
   if (sources.environment && !sources.environment->empty()) {
-    places.push_back({"environment", absolute(*sources.environment, request.current_dir), true});
+    places.push_back({"environment", joined(*sources.environment, request.current_dir), true});
   }
   if (sources.home) {
-    places.push_back({"home", absolute(*sources.home, request.current_dir), false});
+    places.push_back({"home", joined(*sources.home, request.current_dir), false});
   }
   places.push_back({"system", sources.system, false});
   return places;
 }
 
-void fail(ResolvedPolicy& policy, std::string why) {
+void fail(ResolvedPolicy& policy, std::vector<SourceProblem> problems) {
   policy.record.state = PolicyState::kLoadFailed;
-  policy.record.error = std::move(why);
+  policy.problems = std::move(problems);
+  policy.record.error = render_problems(policy.problems);
 }
 
 void take_lowered(ResolvedPolicy& policy, LoweredPolicy lowered) {
@@ -51,19 +51,64 @@ void take_lowered(ResolvedPolicy& policy, LoweredPolicy lowered) {
   policy.places = std::move(lowered.places);
 }
 
+std::vector<CascadeMember> lower_all(const PolicyRequest& request,
+                                     const std::vector<LoadedDocument>& documents,
+                                     std::vector<SourceProblem>& problems) {
+  std::vector<CascadeMember> members;
+  for (const LoadedDocument& one : documents) {
+    LoweredPolicy lowered = lower_policy(one.document, request.resolver);
+    std::vector<SourceProblem> found = problems_in(one.path, std::move(lowered.problems));
+    std::move(found.begin(), found.end(), std::back_inserter(problems));
+    members.push_back({one.document.metadata.scope.value_or(schema::PolicyScope::kAgent), one.path,
+                       &one.document, std::move(lowered)});
+  }
+  return members;
+}
+
+// The others by scope, the policy's own document first.
+void sort_documents(std::vector<LoadedDocument>& documents) {
+  std::sort(std::next(documents.begin()), documents.end(),
+            [](const LoadedDocument& a, const LoadedDocument& b) {
+              return a.document.metadata.scope < b.document.metadata.scope;
+            });
+}
+
+void state_sources(ResolvedPolicy& policy) {
+  policy.record.scope = policy.documents.front().document.metadata.scope;
+  policy.record.extends.emplace();
+  for (std::size_t i = 1; i < policy.documents.size(); ++i) {
+    const LoadedDocument& one = policy.documents[i];
+    policy.record.extends->push_back(
+        {*one.document.metadata.scope, schema::PathBytes(one.path), one.digest, std::nullopt});
+  }
+}
+
 void load(ResolvedPolicy& policy, const PolicyRequest& request) {
-  const std::string source = schema::escape_for_display(policy.source_path);
-  DecodedPolicy decoded = decode_policy(policy.bytes, {request.paths, request.vocabulary});
-  if (!decoded.document) {
-    fail(policy, render_problems(source, decoded.problems));
-    return;
+  LoadedDocuments loaded = load_documents(request, policy.source_path, policy.bytes);
+  policy.documents = std::move(loaded.documents);
+  if (!loaded.problems.empty()) {
+    return fail(policy, std::move(loaded.problems));
   }
-  LoweredPolicy lowered = lower_policy(*decoded.document, request.resolver);
-  if (!lowered.problems.empty()) {
-    fail(policy, render_problems(source, lowered.problems));
-    return;
+  sort_documents(policy.documents);
+  std::vector<SourceProblem> problems;
+  std::vector<CascadeMember> members = lower_all(request, policy.documents, problems);
+  for (SourceProblem& problem : unmatched_halves(members)) {
+    problems.push_back(std::move(problem));
   }
-  take_lowered(policy, std::move(lowered));
+  if (!problems.empty()) {
+    return fail(policy, std::move(problems));
+  }
+  if (members.size() == 1) {
+    return take_lowered(policy, std::move(members.front().lowered));
+  }
+  const GroupMembers groups = [&](std::string_view group) {
+    return request.vocabulary == nullptr ? std::vector<std::string>()
+                                         : request.vocabulary->members(group);
+  };
+  take_lowered(policy, intersect_policies(std::move(members), request.resolver, groups));
+  if (policy.record.state != PolicyState::kUnconfigured) {
+    state_sources(policy);
+  }
 }
 
 }  // namespace
@@ -81,11 +126,10 @@ ResolvedPolicy resolve_policy(const PolicyRequest& request) {
     policy.record.source_kind = place.kind;
     policy.record.source = schema::PathBytes(place.path);
     policy.source_path = place.path;
-    const std::string shown = schema::escape_for_display(place.path);
     if (!bytes) {
-      fail(policy, shown + ": " + bytes.error().message());
+      fail(policy, {{place.path, std::nullopt, bytes.error().message()}});
     } else if (absent) {
-      fail(policy, shown + ": there is no such file");
+      fail(policy, {{place.path, std::nullopt, "there is no such file"}});
     } else {
       policy.bytes = std::move(**bytes);
       policy.record.document = request.hash(schema::as_bytes(policy.bytes));

@@ -206,7 +206,7 @@ class Selection {
       rejections.push_back(refuse_backend_unavailable(stop.id, reason));
     };
     if (stop.backend == nullptr) {
-      return unavailable("not built in this version");
+      return unavailable("not built in this version" + built_text());
     }
     schema::Result<schema::CapabilityProbed> probed = input_.probe(*stop.backend);
     if (!probed) {
@@ -231,6 +231,16 @@ class Selection {
     for (Refusal& refusal : negotiation.refusals) {
       rejections.push_back(std::move(refusal));
     }
+  }
+
+  // ", which has aasm-native (class process)": what there is instead.
+  std::string built_text() const {
+    std::string text;
+    for (Backend* backend : input_.backends) {
+      text += (text.empty() ? ", which has " : ", ") + backend->identity().id + " (class " +
+              std::string(schema::token(backend->isolation_class())) + ")";
+    }
+    return text.empty() ? ", which has none" : text;
   }
 
   std::string chosen_reason() const {

@@ -1,6 +1,7 @@
 #include "aasm/schema/record_policy.h"
 
 #include <algorithm>
+#include <set>
 
 namespace aasm::schema {
 namespace {
@@ -42,6 +43,26 @@ bool Requirement::names_rule(std::string_view rule_id) const {
          });
 }
 
+namespace {
+
+Result<void> check_sources(const PolicyResolved& policy, bool loaded) {
+  if (policy.scope.has_value() != policy.extends.has_value()) {
+    return invalid("a scope is stated exactly when other documents are");
+  }
+  if (!policy.extends) {
+    return {};
+  }
+  if (!loaded || policy.extends->empty()) {
+    return invalid("other documents belong to a policy that was loaded");
+  }
+  std::set<PolicyScope> seen = {*policy.scope};
+  const bool distinct = std::all_of(policy.extends->begin(), policy.extends->end(),
+                                    [&](const auto& one) { return seen.insert(one.scope).second; });
+  return distinct ? Result<void>() : invalid("two documents of one scope");
+}
+
+}  // namespace
+
 Result<void> PolicyResolved::check() const {
   for (auto at = requirements.begin(); at != requirements.end(); ++at) {
     const auto same = [&](const Requirement& other) { return other.domain == at->domain; };
@@ -63,7 +84,7 @@ Result<void> PolicyResolved::check() const {
   if (!loaded && !requirements.empty()) {
     return invalid("requirements without a loaded policy");
   }
-  return {};
+  return check_sources(*this, loaded);
 }
 
 const Requirement* PolicyResolved::requirement_for(Domain domain) const {

@@ -65,7 +65,10 @@ RULES = {
     "PolicyResolved": [
         fields(on_denial={"enum": ["errno", "kill"]}),
         when(is_one_of("state", "load_failed"), fields(error=FILLED), fields(error=EMPTY_TEXT)),
-        when(is_one_of("state", "enforced", "permissive"), present("document"), fields(requirements=EMPTY_LIST))],
+        when(present("scope"), present("extends"), absent("extends")),
+        fields(extends={"minItems": 1, "maxItems": 4}),
+        when(is_one_of("state", "enforced", "permissive"), present("document"),
+             {**fields(requirements=EMPTY_LIST), **absent("extends")})],
     "DomainCapability": [
         when(is_one_of("support", "unsupported"),
              fields(reason=FILLED, mediation={"const": "none"}, timing={"const": "none"}, synchrony={"const": "none"})),
@@ -108,7 +111,8 @@ RULES = {
 COMMENTS = {
     "ChannelTotals": ["fewer actions than events: actions >= events",
                       "a nested filter past the last event: nested_filter_event <= events"],
-    "PolicyResolved": ["two requirements on one domain: no domain twice in requirements"],
+    "PolicyResolved": ["two requirements on one domain: no domain twice in requirements",
+                       "two documents of one scope: no scope twice in scope and extends"],
     "CapabilityProbed": ["two reports on one domain: no domain twice in domains"],
     "PlanResolved": ["two outcomes for one domain: no domain twice in outcomes"],
     "ControlPrepared": ["a part past the last: part <= parts"],

@@ -210,6 +210,11 @@ def open_to(answer):
     return answer["verdict"] != "denied"
 
 
+def granted(answer):
+    """Whether the right of the operation alone is granted: executing takes that of reading as well, which the note says."""
+    return open_to(answer) or "grant to read it as well" in (answer["note"] or "")
+
+
 class EqualsTheKernel(World):
     def check(self, attempt, answers, control, inside):
         """The sentence that is wrong, or None."""
@@ -227,7 +232,7 @@ class EqualsTheKernel(World):
             permitted = open_to(answers[path]["remove"]) and open_to(answers[other]["create"])
             if os.path.dirname(os.path.normpath(path)) != os.path.dirname(os.path.normpath(other)) or kind == "link":
                 # Landlock lets nothing move to where more may be done with it.
-                permitted = permitted and all(open_to(answers[path][right]) or not open_to(answers[other][right])
+                permitted = permitted and all(granted(answers[path][right]) or not granted(answers[other][right])
                                               for right in ("read", "execute"))
         if permitted:
             return None if inside == control else f"was said to be open, and is {inside} after {control}"

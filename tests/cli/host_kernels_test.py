@@ -9,6 +9,7 @@ import host_case
 from host_case import KCMP, UNSHARE
 
 LANDLOCK_CREATE_RULESET = 444
+LANDLOCK_RESTRICT_SELF = 446
 PIDFD_GETFD = 438
 PTRACE = 101
 PTRACE_SEIZE = 0x4206
@@ -51,6 +52,8 @@ class Landlock(host_case.HostCase):
                 self.assert_enforced(self.attempt(self.capped(abi)))
 
     def test_below_abi_6_the_launch_is_refused_naming_the_signal_scope(self):
+        # Case 18: never weaker in silence. What a posture may give up is named in the record, as
+        # below; the signal scope is not among it.
         for abi in (1, 2, 3, 4, 5):
             with self.subTest(abi=abi):
                 self.assert_refused(self.attempt(self.capped(abi)), "prerequisite_unsatisfied",
@@ -104,11 +107,38 @@ class Yama(host_case.HostCase):
         self.assertIn("Operation not permitted", started["exe_not_read_reason"])
 
 
+class Faults(host_case.HostCase):
+    """What fails only in the launch itself: the probe was made before, on the same host, and is referred to."""
+
+    # Case 20.
+    def test_a_step_that_fails_in_the_child_is_named_with_its_error_and_what_it_needs(self):
+        harmless = self.refusing(UNSHARE, errno.EPERM, f"0&{CLONE_NEWUSER}")
+        self.assertEqual(self.launch(self.strange(*harmless), "/bin/true").returncode, 0)
+        rows = {(LANDLOCK_RESTRICT_SELF, errno.ENOSYS): ("step landlock", "Function not implemented", "Linux 5.13", "Linux 6.12"),
+                (LANDLOCK_RESTRICT_SELF, errno.EPERM): ("step landlock", "Operation not permitted", "container's profile"),
+                (LANDLOCK_RESTRICT_SELF, errno.E2BIG): ("step landlock", "Argument list too long", "start aasm outside"),
+                (LANDLOCK_RESTRICT_SELF, errno.ENOMEM): ("step landlock", "Cannot allocate memory"),
+                (LANDLOCK_CREATE_RULESET, errno.ENOMEM): ("landlock_create_ruleset(2) fails", "Cannot allocate memory"),
+                (LANDLOCK_CREATE_RULESET, errno.ENOSYS): ("Linux 5.13", "Function not implemented")}
+        for (call, os_errno), words in rows.items():
+            with self.subTest(call=call, errno=errno.errorcode[os_errno]):
+                done = self.launch(self.strange(*self.refusing(call, os_errno)), "/bin/sh", "-c", "echo ran")
+                self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+                self.assertEqual(done.stderr.count("error:"), 1, done.stderr)
+                for word in ("prepare_failed", "no program ran", *words):
+                    self.assertIn(word, done.stderr)
+                [closed] = self.bodies("run.closed")
+                self.assertEqual(closed["ending"], "prepare_failed")
+                self.assertNotIn("process.started", [r["kind"] for r in self.records()])
+                self.assert_verified()
+
+
 class Containers(host_case.HostCase):
     def all_harmless_calls(self):
         return (*self.refusing(UNSHARE, errno.EPERM), *self.refusing(KCMP, errno.EPERM),
                 *self.refusing(PROCESS_VM_READV, errno.EPERM))
 
+    # Case 8.
     def test_without_user_namespaces_everything_is_enforced(self):
         for os_errno in (errno.ENOSPC, errno.EPERM):
             host = self.strange(*self.refusing(UNSHARE, os_errno, f"0&{CLONE_NEWUSER}"),

@@ -297,9 +297,22 @@ void RunCheck::feed_claims(const RecordView& record) {
   claims_.feed(record);
 }
 
+Result<void> RunCheck::note_blobs(const schema::PolicyResolved& policy) {
+  if (policy.blob) {
+    AASM_TRY(spill_.name_blob(*policy.blob, policy.document));
+  }
+  for (const schema::PolicySource& one :
+       policy.extends.value_or(std::vector<schema::PolicySource>())) {
+    if (one.blob) {
+      AASM_TRY(spill_.name_blob(*one.blob, one.document));
+    }
+  }
+  return {};
+}
+
 Result<void> RunCheck::feed(RecordView& record) {
-  if (const auto* policy = body_as<schema::PolicyResolved>(record); policy && policy->blob) {
-    AASM_TRY(spill_.name_blob(*policy->blob, policy->document));
+  if (const auto* policy = body_as<schema::PolicyResolved>(record)) {
+    AASM_TRY(note_blobs(*policy));
   }
   if (!record.run) {
     return {};

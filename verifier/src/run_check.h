@@ -58,6 +58,7 @@ class RunCheck {
   void check_place(Run& run, const RecordView& record);
   void check_ending(const Run& run, const RecordView& record);
   schema::Result<void> end_run(RecordView& record);
+  schema::Result<void> note_blobs(const schema::PolicyResolved& policy);
   void feed_claims(const RecordView& record);
   void count_ending(const RecordView& record);
   void add_unfinished(const Run& run, FindingCode code);

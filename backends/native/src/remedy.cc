@@ -25,14 +25,30 @@ std::string seccomp_remedy(int os_errno) {
   }
 }
 
+std::string restrict_remedy(int os_errno) {
+  switch (os_errno) {
+    case E2BIG:
+      return " (16 Landlock domains lie on top of each other already; start aasm outside of them)";
+    case EPERM:
+    case EACCES:
+      return " (a seccomp filter around aasm, such as a container's profile, refuses "
+             "landlock_restrict_self(2); permit it, or start aasm outside)";
+    case ENOSYS:
+    case EOPNOTSUPP:
+      return " (" + landlock_remedy(os_errno) + ")";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 std::string step_failure_text(wire::Step step, int os_errno) {
   std::string text = std::string("step ") + wire::step_name(step) + ": " + std::strerror(os_errno);
   if (step == wire::Step::kSeccomp) {
     text += seccomp_remedy(os_errno);
-  } else if (step == wire::Step::kLandlock && os_errno == E2BIG) {
-    text += " (16 Landlock domains lie on top of each other already; start aasm outside of them)";
+  } else if (step == wire::Step::kLandlock) {
+    text += restrict_remedy(os_errno);
   }
   return text;
 }
@@ -59,9 +75,12 @@ std::string landlock_remedy(int os_errno) {
       return "this kernel has no Landlock: Linux 5.13 brought it (CONFIG_SECURITY_LANDLOCK), and "
              "aasm-native needs the signal scope of Landlock ABI 6, Linux 6.12; a container's "
              "profile may hide it";
-    default:
+    case EPERM:
+    case EACCES:
       return "Landlock cannot be used: a seccomp filter around aasm, such as a container's "
              "profile, refuses landlock_create_ruleset(2)";
+    default:
+      return "landlock_create_ruleset(2) fails";
   }
 }
 

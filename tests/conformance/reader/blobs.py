@@ -17,9 +17,16 @@ def named_by(records: list[Record]) -> dict[bytes, list[Record]]:
     """Digest of every blob that a record names, with the records."""
     result: dict[bytes, list[Record]] = {}
     for record in records:
-        if record.known and record.statement.kind == "policy.resolved" and "blob" in record.statement.body:
-            result.setdefault(bytes.fromhex(record.statement.body["blob"]), []).append(record)
+        if record.known and record.statement.kind == "policy.resolved":
+            for document in documents_of(record):
+                if "blob" in document:
+                    result.setdefault(bytes.fromhex(document["blob"]), []).append(record)
     return result
+
+
+def documents_of(record: Record) -> list[dict[str, Any]]:
+    """The objects of the body that state `document` and `blob`: the body itself and those it extends."""
+    return [record.statement.body, *record.statement.body.get("extends", [])]
 
 
 def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings) -> int:
@@ -40,18 +47,18 @@ def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings
         elif sha256(salt + data) != key:
             findings.add("blob_digest", actual=sha256(salt + data).hex(), expected=key.hex())
         else:
-            _documents(data, named.get(key, []), findings)
+            _documents(key, data, named.get(key, []), findings)
     withheld = len(set(named) - present)
     if withheld:
         findings.add("blob_withheld", actual=f"{withheld} blobs")
     return withheld
 
 
-def _documents(data: bytes, records: list[Record], findings: Findings) -> None:
+def _documents(key: bytes, data: bytes, records: list[Record], findings: Findings) -> None:
     for record in records:
-        document = record.statement.body.get("document")
-        if document is not None and document != sha256(data).hex():
-            findings.add("policy_document_differs", detail=record.statement.run)
+        for one in documents_of(record):
+            if one.get("blob") == key.hex() and one.get("document", sha256(data).hex()) != sha256(data).hex():
+                findings.add("policy_document_differs", detail=record.statement.run)
 
 
 def anchors(rows: list[tuple[Any, ...]], sizes: set[int], findings: Findings) -> None:

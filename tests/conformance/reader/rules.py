@@ -38,6 +38,10 @@ def _policy(body: Body) -> Iterator[Rule]:
     loaded = body["state"] in ("enforced", "permissive")
     yield loaded or not body["requirements"], "requirements without a loaded policy"
     yield not loaded or "document" in body, "document"
+    yield ("scope" in body) == ("extends" in body), "scope"
+    if "extends" in body:
+        scopes = [body["scope"], *(one["scope"] for one in body["extends"])]
+        yield loaded and len(scopes) > 1 and len(scopes) == len(set(scopes)), "extends"
     yield body["on_denial"] in ("errno", "kill"), "on_denial"
     yield _distinct(body["requirements"]), "two requirements on one domain"
     for requirement in body["requirements"]:

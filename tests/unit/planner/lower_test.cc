@@ -345,6 +345,16 @@ TEST(LowerTest, StateSaysWhetherAnythingIsControlled) {
   }
 }
 
+TEST(LowerTest, WithoutOutboundTrafficNothingIsLookedUpUnlessItIsNamed) {
+  const std::string denied = "capabilities: {deny: [network_outbound]}\n";
+  const LoweredPolicy hosts = lowered("network: {allowlist: [a.x]}\n" + denied);
+  EXPECT_EQ(requirement_of(hosts, Domain::kNameResolution).default_rule, "capabilities.deny[0]");
+  EXPECT_EQ(rules_of(hosts, Domain::kNameResolution), "");
+  const LoweredPolicy named = lowered("name_resolution: {allow: [a.x]}\n" + denied);
+  EXPECT_EQ(rules_of(named, Domain::kNameResolution),
+            "name_resolution.allow[0] allow resolve host_pattern a.x");
+}
+
 TEST(LowerTest, UnstatedHalfOfCredentialsIsAGapWithWhatHappens) {
   const LoweredPolicy environment = lowered("credentials: {environment: {allow: []}}\n");
   EXPECT_TRUE(has_gap(environment, "credentials.descriptors: not stated: descriptors 0, 1 and 2"));

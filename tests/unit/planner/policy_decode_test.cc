@@ -157,12 +157,68 @@ TEST(PolicyDecodeTest, EnvelopeIsReadStrictly) {
   });
 }
 
-TEST(PolicyDecodeTest, ExtendsIsRefusedAndNotIgnored) {
-  for (const char* text :
-       {"metadata: {extends: [base.yaml]}\n",
-        "apiVersion: agent-assembly/v1\nkind: Policy\nmetadata: {extends: []}\nspec: {}\n"}) {
-    EXPECT_NE(problems_of(text).find("metadata.extends is not built yet"), std::string::npos);
+TEST(PolicyDecodeTest, ScopeAndExtendsAreRead) {
+  const PolicyDocument document =
+      decoded("metadata: {scope: team, extends: [org.yaml, /etc/aasm/g.yaml, '${HOME}/x.yaml']}\n");
+  EXPECT_EQ(document.metadata.scope, schema::PolicyScope::kTeam);
+  ASSERT_EQ(document.metadata.extends->entries.size(), 3U);
+  EXPECT_EQ(document.metadata.extends->entries[0].text, "org.yaml");
+  EXPECT_EQ(document.metadata.extends->entries[2].text, "/home/u/x.yaml");
+  EXPECT_FALSE(decoded("filesystem: {}\n").metadata.extends.has_value());
+  expect_faults({
+      {"metadata: {extends: org.yaml}\n", "1:21 metadata.extends has to be a list and is text"},
+      {"metadata: {extends: ['']}\n", "1:22 metadata.extends[0]: an empty name"},
+      {"metadata: {extends: ['~/x.yaml']}\n", "1:22 metadata.extends[0]: `~/x.yaml` starts with"},
+      {"metadata: {extends: ['${WORKDIR}/x']}\n",
+       "1:22 metadata.extends[0]: `${WORKDIR}/x` uses a variable where none is read"},
+  });
+}
+
+TEST(PolicyDecodeTest, ListsThatOnlyTakeAwayMayStandInADocumentWithAScope) {
+  EXPECT_EQ(problems_of("filesystem: {deny: [/usr]}\nmetadata: {scope: org}\n"), "");
+  EXPECT_EQ(problems_of("metadata: {scope: org}\nsyscalls: {deny: [ptrace]}\n"), "");
+}
+
+TEST(PolicyDecodeTest, PlainNumbersAndBooleansAreNoText) {
+  for (const char* text : {"1", "-1", "+1.5", "1.", ".5", "1e3", "0x1F", "0o17", ".inf", "-.INF",
+                           ".nan", "true", "False"}) {
+    const std::string entry = std::string("credentials: {environment: {allow: [") + text + "]}}\n";
+    EXPECT_NE(problems_of(entry).find("put it in quotes if it is meant"), std::string::npos)
+        << text;
   }
+  for (const char* text : {"a1", "_1", "yes", "True_", "e3", "x0x1"}) {
+    const std::string entry = std::string("credentials: {environment: {allow: [") + text + "]}}\n";
+    EXPECT_EQ(problems_of(entry), "") << text;
+  }
+  EXPECT_EQ(problems_of("credentials: {environment: {allow: ['true']}}\n"), "");
+  expect_faults({{"network: {allowlist: [8080]}\n",
+                  "1:23 network.allowlist[0] has to be text and `8080` is a number"}});
+}
+
+TEST(PolicyDecodeTest, PathsThatNoKernelCallTakesAreRefusedAtTheirExactLength) {
+  const auto problem = [](const std::string& path) {
+    return problems_of("filesystem: {read: {allow: ['" + path + "']}}\n");
+  };
+  const auto path_of = [](std::size_t bytes) {
+    std::string path;
+    while (path.size() + 101 <= bytes) {
+      path += "/" + std::string(100, 'p');
+    }
+    return path + "/" + std::string(bytes - path.size() - 1, 'q');
+  };
+  for (const std::size_t name : {63U, 64U, 65U, 255U}) {
+    EXPECT_EQ(problem("/" + std::string(name, 'n')), "") << name;
+  }
+  EXPECT_NE(problem("/" + std::string(256, 'n')).find("a name of 256 bytes"), std::string::npos);
+  EXPECT_NE(problem("/a/" + std::string(86, 'n') + "\xC3\xBC" + std::string(168, 'n')).find("256"),
+            std::string::npos)
+      << "bytes are counted, not characters";
+  EXPECT_EQ(problem(path_of(4000)), "");
+  EXPECT_EQ(problem(path_of(4095)), "");
+  EXPECT_NE(problem(path_of(4096)).find("stands for 4096 bytes"), std::string::npos);
+  EXPECT_EQ(problem("${WORKDIR}" + path_of(4095 - 9)), "") << "/work/dir has 9";
+  EXPECT_NE(problem("${WORKDIR}" + path_of(4095 - 8)).find("stands for 4096"), std::string::npos);
+  EXPECT_LT(problem(path_of(5000)).size(), 250U) << "a message does not repeat the path";
 }
 
 TEST(PolicyDecodeTest, AllFaultsAreReportedTogetherInTheOrderOfTheDocument) {
@@ -183,7 +239,7 @@ TEST(PolicyDecodeTest, ALongListOfFaultsIsCutAndSaysSo) {
   }
   const DecodedPolicy result = decode_policy(text + "]}}\n", testing::decode_context());
   EXPECT_EQ(result.problems.size(), 30U);
-  const std::string rendered = render_problems("p.yaml", result.problems);
+  const std::string rendered = render_problems(problems_in("p.yaml", result.problems));
   EXPECT_EQ(rendered.substr(0, 12), "p.yaml:1:37:");
   EXPECT_NE(rendered.find("\nand 10 more"), std::string::npos);
 }
@@ -239,6 +295,7 @@ class SmallVocabulary final : public SyscallVocabulary {
   bool known_name(std::string_view name) const override { return name == "openat"; }
   std::vector<std::string> members(std::string_view /*group*/) const override { return {}; }
   bool known_group(std::string_view group) const override { return group == "@default"; }
+  std::vector<std::string> members(std::string_view /*group*/) const override { return {}; }
   std::vector<std::string> suggestions() const override { return {"openat", "@default"}; }
 };
 

@@ -131,7 +131,9 @@ TEST_F(SelectTest, ACandidateThatFallsShortIsPassedWithItsReason) {
             "aasm-native rejected_unavailable\nsandlock rejected_unavailable\ngvisor selected\n"
             "microvm not_considered");
   EXPECT_EQ(candidates[0].reason, "no Landlock");
-  EXPECT_EQ(candidates[1].reason, "not built in this version");
+  EXPECT_EQ(candidates[1].reason,
+            "not built in this version, which has aasm-native (class process), gvisor (class "
+            "userspace-kernel)");
 }
 
 TEST_F(SelectTest, NoneEligibleIsARefusalThatNamesEach) {

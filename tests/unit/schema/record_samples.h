@@ -21,6 +21,8 @@ inline std::vector<RecordBody> sample_bodies() {
                         PathBytes("/p.yaml"),
                         Sha256{},
                         Sha256{},
+                        PolicyScope::kAgent,
+                        {{{PolicyScope::kOrg, PathBytes("/o.yaml"), Sha256{}, std::nullopt}}},
                         "errno",
                         {requirement},
                         {{Domain::kIpc, "ipc", "left open"}},

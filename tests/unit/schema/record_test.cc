@@ -150,6 +150,12 @@ TEST(RecordTest, BodiesThatContradictThemselvesAreRefused) {
   EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.error = "x"; }));
   EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.on_denial = "log"; }));
   EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.document.reset(); }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.scope.reset(); }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.extends.reset(); }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.extends->clear(); }));
+  EXPECT_TRUE(
+      refused_after<PolicyResolved>([](auto& b) { b.extends->push_back(b.extends->at(0)); }));
+  EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.scope = b.extends->at(0).scope; }));
   EXPECT_TRUE(
       refused_after<PolicyResolved>([](auto& b) { b.requirements.push_back(b.requirements[0]); }));
   EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.state = PolicyState::kUnconfigured; }));

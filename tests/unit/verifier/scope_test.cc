@@ -197,6 +197,32 @@ TEST(BlobTest, AnotherDocumentThanTheRecordNamesIsFailed) {
   }
 }
 
+TEST(BlobTest, DocumentsThatAreExtendedAreNamedAndComparedToo) {
+  Forge forge;
+  forge.add_sample_run(1);
+  const schema::Bytes salt(32, 7);
+  schema::PolicyResolved policy =
+      schema::read_fields<schema::PolicyResolved>(forge.at(2).body).value();
+  policy.state = schema::PolicyState::kEnforced;
+  policy.document = schema::Sha256{};
+  policy.scope = schema::PolicyScope::kAgent;
+  policy.extends.emplace().push_back(
+      {schema::PolicyScope::kOrg, schema::PathBytes("/o.yaml"), schema::Sha256{}, std::nullopt});
+  schema::PolicySource& org = policy.extends->back();
+  org.blob = crypto::Sha256Hasher().update(salt).update(schema::as_bytes("org")).finish();
+  for (const bool right : {true, false}) {
+    org.document = crypto::sha256(schema::as_bytes(right ? "org" : "other"));
+    forge.at(2).body = write_fields(policy);
+    const aasm::test::TempDir dir;
+    const std::string path = dir.file("ledger.db");
+    forge.write(path);
+    doctor(path, "INSERT INTO blobs VALUES(x'" + org.blob->hex() + "',x'" + schema::to_hex(salt) +
+                     "',CAST('org' AS BLOB))");
+    EXPECT_EQ(codes(verify(request_for(path, trust_in(forge.keys())))),
+              right ? Codes{} : Codes{"policy_document_differs"});
+  }
+}
+
 TEST(BlobTest, ADocumentDigestOfZerosIsComparedToo) {
   Forge forge;
   forge.add_sample_run(1);

@@ -24,6 +24,7 @@ struct SessionRequest {
   schema::RunOpened opened;  // the sink fills run key and checkpoint
   schema::PolicyResolved policy;
   std::string policy_document;                   // bytes kept as a blob; empty: none was read
+  std::vector<std::string> extended_documents;   // bytes of policy.extends, in its order
   std::vector<schema::CapabilityProbed> probes;  // in the order they were made
   std::variant<schema::PlanResolved, schema::PlanRefused> plan;
   planner::Backend* backend = nullptr;  // borrowed; null when refused or with isolation none

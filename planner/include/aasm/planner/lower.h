@@ -20,6 +20,7 @@ struct DomainPlace {
   schema::Domain domain = schema::Domain::kFilesystemRead;
   std::string node;  // "filesystem.read.allow"
   Position at;
+  std::string source = {};  // the file, where a policy is several; empty: the policy's own
 };
 
 // A document turned into requirements: at most one a domain, in the order of the vocabulary.

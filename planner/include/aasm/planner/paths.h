@@ -15,7 +15,8 @@ struct PathContext {
 };
 
 // A path of a policy as the rest of the program uses it: `${WORKDIR}` or `${HOME}` at its start
-// replaced, absolute, no `.`, no `//`, no `/` at its end, no `..` anywhere. kMalformed with a
+// replaced, absolute, no `.`, no `//`, no `/` at its end, no `..` anywhere, no name of more than
+// 255 and not more than 4095 bytes in all, which no kernel call would take. kMalformed with a
 // sentence that says what to write instead. Symbolic links are not looked at here.
 schema::Result<std::string> policy_path(std::string_view text, const PathContext& context);
 

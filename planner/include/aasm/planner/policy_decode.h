@@ -30,7 +30,21 @@ struct DecodedPolicy {
 // that do not exist. Pure.
 DecodedPolicy decode_policy(std::string_view bytes, const DecodeContext& context);
 
-// The first problems as lines "SOURCE:LINE:COLUMN: sentence", and how many more there are.
-std::string render_problems(std::string_view source, const std::vector<Problem>& problems);
+// Lists that only take away (filesystem.deny, syscalls.deny) where the document grants nothing they
+// could take from. A fault of a policy that is one document, and of one that is several when it
+// holds for all of them.
+std::vector<Problem> missing_halves(const PolicyDocument& document);
+
+// A problem of one of several files. Without a place it is about the whole of it.
+struct SourceProblem {
+  std::string source;
+  std::optional<Position> at;
+  std::string text;
+};
+std::vector<SourceProblem> problems_in(const std::string& source, std::vector<Problem> problems);
+
+// The first problems as lines "SOURCE:LINE:COLUMN: sentence", and how many more there are. Names of
+// sources are escaped.
+std::string render_problems(const std::vector<SourceProblem>& problems);
 
 }  // namespace aasm::planner

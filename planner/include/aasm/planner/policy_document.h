@@ -76,6 +76,7 @@ struct SyscallsNode {
   std::optional<TextList> allow;
   std::optional<TextList> deny;
   std::string on_denial = "errno";
+  bool on_denial_stated = false;
 };
 
 struct ProcessesNode {
@@ -113,8 +114,17 @@ struct CapabilitiesNode {
 
 struct PostureNode {
   schema::RequirementPosture fallback = schema::RequirementPosture::kRequired;
+  bool fallback_stated = false;
   std::map<schema::Domain, schema::RequirementPosture> domains;
   std::map<schema::Domain, Position> places;
+};
+
+// What the document says of itself. Entries of `extends` are file names as written, `${HOME}` at
+// their start replaced.
+struct MetadataNode {
+  Position at;  // of the node, else the document's start
+  std::optional<schema::PolicyScope> scope;
+  std::optional<TextList> extends;
 };
 
 // A node that is known and belongs to no execution domain.
@@ -124,6 +134,7 @@ struct UnmappedNode {
 };
 
 struct PolicyDocument {
+  MetadataNode metadata;
   std::optional<FilesystemNode> filesystem;
   std::optional<NetworkNode> network;
   std::optional<NameResolutionNode> name_resolution;

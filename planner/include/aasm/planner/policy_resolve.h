@@ -9,6 +9,8 @@
 #include "aasm/planner/environment.h"
 #include "aasm/planner/lower.h"
 #include "aasm/planner/paths.h"
+#include "aasm/planner/policy_decode.h"
+#include "aasm/planner/policy_document.h"
 #include "aasm/planner/syscall_vocabulary.h"
 #include "aasm/schema/digest.h"
 #include "aasm/schema/record_policy.h"
@@ -48,15 +50,25 @@ struct PolicyRequest {
   HashFunction hash;  // required
 };
 
-// The record of `policy.resolved` and what later steps need of the document beside it. `blob` of
-// the record is left to who stores the bytes.
+// One file of a policy, read and decoded.
+struct LoadedDocument {
+  std::string path;  // absolute
+  std::string bytes;
+  schema::Sha256 digest;
+  PolicyDocument document;
+};
+
+// The record of `policy.resolved` and what later steps need of the document beside it. The `blob`s
+// of the record are left to who stores the bytes.
 struct ResolvedPolicy {
   schema::PolicyResolved record;
   std::string bytes;        // the document; empty when none was read
   std::string source_path;  // absolute; empty when there is none
   CredentialGrants credentials;
   std::vector<DomainPlace> places;
-  std::vector<std::string> looked_in;  // the places that held no policy, in order
+  std::vector<std::string> looked_in;     // the places that held no policy, in order
+  std::vector<LoadedDocument> documents;  // the policy's own first; those of record.extends after
+  std::vector<SourceProblem> problems;    // what record.error is made from
 };
 
 // Finds, reads and lowers the policy of a run. Never fails: what went wrong is the state

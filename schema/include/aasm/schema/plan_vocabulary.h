@@ -58,6 +58,26 @@ struct EnumNames<PolicyState> {
   }};
 };
 
+// Whom a document of a policy speaks for, from the widest on. One document a scope.
+enum class PolicyScope : std::uint8_t {
+  kGlobal,
+  kOrg,
+  kTeam,
+  kAgent,
+  kTool,
+};
+template <>
+struct EnumNames<PolicyScope> {
+  static constexpr std::string_view kWhat = "policy scope";
+  static constexpr std::array<std::pair<PolicyScope, std::string_view>, 5> kTokens = {{
+      {PolicyScope::kGlobal, "global"},
+      {PolicyScope::kOrg, "org"},
+      {PolicyScope::kTeam, "team"},
+      {PolicyScope::kAgent, "agent"},
+      {PolicyScope::kTool, "tool"},
+  }};
+};
+
 // The level of filesystem decisions a policy asks for.
 enum class EvidenceWish : std::uint8_t {
   kSetup,

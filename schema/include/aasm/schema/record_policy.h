@@ -89,12 +89,32 @@ struct PolicyGap {
   }
 };
 
+// A document that the policy's own document names in metadata.extends.
+struct PolicySource {
+  PolicyScope scope = PolicyScope::kGlobal;
+  PathBytes source;
+  Sha256 document;             // SHA-256 of its bytes
+  std::optional<Sha256> blob;  // as in PolicyResolved
+
+  template <class V, class S>
+  static void describe(V& v, S& self) {
+    v.field("scope", self.scope);
+    v.field("source", self.source);
+    v.field("document", self.document);
+    v.field("blob", self.blob);
+  }
+};
+
 struct PolicyResolved {
   PolicyState state = PolicyState::kUnconfigured;
   std::string source_kind;          // option, environment, home, system, none
   PathBytes source;                 // empty for none
   std::optional<Sha256> document;   // SHA-256 of the document's bytes
   std::optional<Sha256> blob;       // SHA-256(salt || data): the row that holds the bytes
+  // With metadata.extends: whom the document itself speaks for, and the others, by scope. Ids of
+  // rules then begin with the scope of the document they stand in: "org:syscalls.deny[0]".
+  std::optional<PolicyScope> scope;
+  std::optional<std::vector<PolicySource>> extends;
   std::string on_denial = "errno";  // errno or kill
   std::vector<Requirement> requirements;
   std::vector<PolicyGap> gaps;
@@ -108,6 +128,8 @@ struct PolicyResolved {
     v.field("source", self.source);
     v.field("document", self.document);
     v.field("blob", self.blob);
+    v.field("scope", self.scope);
+    v.field("extends", self.extends);
     v.field("on_denial", self.on_denial);
     v.field("requirements", self.requirements);
     v.field("gaps", self.gaps);

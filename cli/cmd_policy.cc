@@ -1,0 +1,138 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "aasm/crypto/prepare.h"
+
+#include "commands.h"
+#include "exit_status.h"
+#include "home.h"
+#include "output_file.h"
+#include "policy_in_use.h"
+#include "policy_text.h"
+#include "print.h"
+
+namespace aasm::cli {
+namespace {
+
+using planner::PolicyFinding;
+using planner::ResolvedPolicy;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+// Changes into the directory, as a run does, and gives its path without links.
+Result<std::string> enter(const std::string& directory) {
+  if (!directory.empty() && chdir(directory.c_str()) != 0) {
+    return Error(ErrorCode::kInvalidArgument, "--workdir " + directory, errno);
+  }
+  std::error_code code;
+  const std::filesystem::path here = std::filesystem::current_path(code);
+  if (code) {
+    return Error(ErrorCode::kUnavailable, "the working directory has no path", code.value());
+  }
+  return here.string();
+}
+
+std::string absolute_or_empty(const std::string& path) {
+  return path.empty() ? path : absolute_path(path);
+}
+
+// The programs that confine, where they are found.
+std::vector<std::string> own_programs() {
+  std::vector<std::string> programs;
+  for (Result<std::string> one : {own_executable(), find_helper()}) {
+    if (one) {
+      programs.push_back(std::move(*one));
+    }
+  }
+  return programs;
+}
+
+std::vector<PolicyFinding> findings_of(const ResolvedPolicy& policy, const Home& home,
+                                       const std::string& ledger, const std::string& workdir) {
+  if (policy.record.state == schema::PolicyState::kLoadFailed) {
+    return {};
+  }
+  const planner::WorkspaceHost host = workspace_host(workdir);
+  planner::LintContext context;
+  context.program_path = host.program_path;
+  context.home = host.home;
+  context.git_dirs = planner::git_directories(host);
+  context.protect = protected_paths(home, ledger, own_programs(), policy);
+  return planner::lint_policy(policy, context);
+}
+
+struct Checked {
+  ResolvedPolicy policy;
+  std::vector<PolicyFinding> findings;
+};
+
+Result<Checked> check(const PolicyCheckCommand& command) {
+  const Home home = AASM_TRY(Home::locate());
+  const std::string file = absolute_or_empty(command.file);
+  const std::string ledger = absolute_or_empty(command.common.ledger);
+  const std::string workdir = AASM_TRY(enter(command.workdir));
+  Checked checked{policy_in_use(file, home, workdir), {}};
+  checked.findings = findings_of(checked.policy, home, ledger, workdir);
+  return checked;
+}
+
+// The text of a policy for this place; refused when a run with it would be.
+Result<std::string> fitted_policy(const PolicyInitCommand& command, const std::string& output) {
+  const Home home = AASM_TRY(Home::locate());
+  const std::string ledger = absolute_or_empty(command.common.ledger);
+  const std::string workdir = AASM_TRY(enter(command.workdir));
+  std::string text = planner::starter_policy(planner::path_exists,
+                                             planner::survey_workspace(workspace_host(workdir)));
+  const ResolvedPolicy policy =
+      policy_of_text(text, output.empty() ? home.policy() : output, workdir);
+  const std::vector<PolicyFinding> findings = findings_of(policy, home, ledger, workdir);
+  if (has_errors(policy, findings)) {
+    print_err(policy_text(policy, findings));
+    return Error(ErrorCode::kConflict,
+                 "a run with this policy would be refused, so it is not written");
+  }
+  return text;
+}
+
+Result<void> init(const PolicyInitCommand& command) {
+  const std::string output = absolute_or_empty(command.output);
+  const std::string text = AASM_TRY(fitted_policy(command, output));
+  if (output.empty()) {
+    return write_out(text);
+  }
+  return AASM_TRY(OutputFile::open(output)).write_new(text);
+}
+
+}  // namespace
+
+int run_policy_check(const PolicyCheckCommand& command) {
+  crypto::prepare();
+  const Result<Checked> checked = check(command);
+  if (!checked) {
+    print_err(error_line(checked.error()));
+    return kExitFailed;
+  }
+  command.common.format == Format::kJson
+      ? print_json(policy_json(checked->policy, checked->findings))
+      : print_out(policy_text(checked->policy, checked->findings));
+  const bool bad = has_errors(checked->policy, checked->findings) ||
+                   (command.strict && !checked->findings.empty());
+  return bad ? kExitFailed : kExitOk;
+}
+
+int run_policy_init(const PolicyInitCommand& command) {
+  crypto::prepare();
+  const Result<void> done = init(command);
+  if (!done) {
+    print_err(error_line(done.error()));
+    return kExitFailed;
+  }
+  return kExitOk;
+}
+
+}  // namespace aasm::cli

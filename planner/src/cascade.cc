@@ -1,0 +1,288 @@
+#include "aasm/planner/cascade.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "aasm/schema/utf8.h"
+
+#include "cascade_domain.h"
+
+namespace aasm::planner {
+namespace {
+
+using schema::Domain;
+using schema::PolicyGap;
+using schema::PolicyState;
+using schema::Requirement;
+using schema::RequirementPosture;
+using schema::RuleEffect;
+using schema::SelectorType;
+
+// Nodes whose gap says "not stated": it holds for the policy when it holds for every document.
+bool says_not_stated(const PolicyGap& gap) {
+  static const std::set<std::string> kNodes = {"filesystem.read",    "filesystem.write",
+                                               "filesystem.execute", "network",
+                                               "name_resolution",    "syscalls",
+                                               "processes",          "ipc",
+                                               "credentials",        "credentials.environment",
+                                               "resources",          "credentials.descriptors"};
+  return gap.domain && kNodes.count(gap.node) != 0 && gap.reason.starts_with("not stated");
+}
+
+int strictness(RequirementPosture posture) {
+  switch (posture) {
+    case RequirementPosture::kOptional:
+      return 0;
+    case RequirementPosture::kDegradeIfUnavailable:
+      return 1;
+    case RequirementPosture::kRequired:
+      return 2;
+  }
+  return 2;
+}
+
+class Cascade {
+ public:
+  Cascade(std::vector<CascadeMember> members, const PathResolver& resolve,
+          const GroupMembers& groups)
+      : members_(std::move(members)), groups_(groups) {
+    std::sort(members_.begin(), members_.end(),
+              [](const auto& a, const auto& b) { return a.scope < b.scope; });
+    find_denials(resolve);
+  }
+
+  LoweredPolicy run() {
+    for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
+      add_domain(entry.first);
+    }
+    add_call_denials();
+    add_gaps();
+    for (const CascadeMember& member : members_) {
+      for (const PolicyGap& one : member.lowered.unmapped) {
+        out_.unmapped.push_back({one.domain, scoped(member, one.node), one.reason});
+      }
+    }
+    take_credentials();
+    out_.state = state();
+    return std::move(out_);
+  }
+
+ private:
+  void find_denials(const PathResolver& resolve) {
+    for (const CascadeMember& member : members_) {
+      const std::optional<FilesystemNode>& files = member.document->filesystem;
+      if (!files || !files->deny) {
+        continue;
+      }
+      for (const TextEntry& entry : files->deny->entries) {
+        const std::string id = "filesystem.deny[" + std::to_string(entry.index) + "]";
+        std::string path = entry.text;
+        if (resolve) {
+          const schema::Result<WalkedPath> walked = resolve(path);
+          path = walked ? walked->resolved : path;
+        }
+        denials_.push_back({scoped(member, id), std::move(path), entry.at});
+      }
+    }
+    used_.assign(denials_.size(), false);
+  }
+
+  void add_domain(Domain domain) {
+    std::vector<DomainStatement> statements;
+    for (const CascadeMember& member : members_) {
+      for (const Requirement& one : member.lowered.requirements) {
+        if (one.domain == domain) {
+          statements.push_back({&member, &one});
+        }
+      }
+    }
+    if (statements.empty()) {
+      return;
+    }
+    const NoteGap gap = [&](const std::string& node, std::string reason) {
+      out_.gaps.push_back({domain, node, std::move(reason)});
+    };
+    Requirement both = intersect_domain(statements, denials_, used_, groups_, gap);
+    both.posture = posture_of(statements);
+    both.evidence = std::max(both.evidence, wished_for(domain));
+    out_.requirements.push_back(std::move(both));
+    add_place(*statements.back().member, domain);
+  }
+
+  // The nearest document that speaks of the domain stands for it in messages.
+  void add_place(const CascadeMember& member, Domain domain) {
+    for (const DomainPlace& place : member.lowered.places) {
+      if (place.domain == domain) {
+        out_.places.push_back({domain, scoped(member, place.node), place.at, member.source});
+        return;
+      }
+    }
+  }
+
+  RequirementPosture posture_of(const std::vector<DomainStatement>& statements) const {
+    RequirementPosture strictest = statements.front().requirement->posture;
+    const auto add = [&](RequirementPosture posture) {
+      strictest = strictness(posture) > strictness(strictest) ? posture : strictest;
+    };
+    for (const DomainStatement& statement : statements) {
+      add(statement.requirement->posture);
+    }
+    for (const CascadeMember& member : members_) {
+      const PostureNode& node = member.document->posture;
+      const auto stated = node.domains.find(statements.front().requirement->domain);
+      if (stated != node.domains.end()) {
+        add(stated->second);
+      } else if (node.fallback_stated) {
+        add(node.fallback);
+      }
+    }
+    return strictest;
+  }
+
+  // Of documents that state a wish and do not speak of the files themselves.
+  schema::EvidenceWish wished_for(Domain domain) const {
+    schema::EvidenceWish wish = schema::EvidenceWish::kSetup;
+    for (const CascadeMember& member : members_) {
+      wish = std::max(wish, member.document->filesystem_evidence);
+    }
+    const bool write = domain == Domain::kFilesystemWrite;
+    const bool read = domain == Domain::kFilesystemRead;
+    return write || (read && wish == schema::EvidenceWish::kDecisions)
+               ? wish
+               : schema::EvidenceWish::kSetup;
+  }
+
+  Requirement* requirement_on(Domain domain) {
+    const auto found = std::find_if(out_.requirements.begin(), out_.requirements.end(),
+                                    [&](const Requirement& one) { return one.domain == domain; });
+    return found == out_.requirements.end() ? nullptr : &*found;
+  }
+
+  // A document may deny calls and leave the list of those allowed to another.
+  void add_call_denials() {
+    Requirement* calls = requirement_on(Domain::kSyscall);
+    for (const CascadeMember& member : members_) {
+      const std::optional<SyscallsNode>& node = member.document->syscalls;
+      if (calls == nullptr || !node) {
+        continue;
+      }
+      out_.on_denial = node->on_denial == "kill" ? node->on_denial : out_.on_denial;
+      const bool alone = node->deny && !node->allow;
+      for (const TextEntry& entry : alone ? node->deny->entries : std::vector<TextEntry>()) {
+        schema::PolicyRule rule;
+        rule.id = scoped(member, "syscalls.deny[" + std::to_string(entry.index) + "]");
+        rule.effect = RuleEffect::kDeny;
+        rule.operation = "call";
+        rule.selector = {SelectorType::kSyscall, schema::PathBytes(entry.text)};
+        rule.line = entry.at.line;
+        calls->rules.push_back(std::move(rule));
+      }
+    }
+  }
+
+  // True when each document leaves the node open, by itself or with the whole of its domain.
+  bool everywhere(const PolicyGap& gap) const {
+    return std::all_of(members_.begin(), members_.end(), [&](const CascadeMember& member) {
+      const auto same = [&](const PolicyGap& one) { return one.node == gap.node; };
+      const auto whole = [&](const Requirement& one) { return one.domain == *gap.domain; };
+      const std::vector<PolicyGap>& gaps = member.lowered.gaps;
+      const std::vector<Requirement>& all = member.lowered.requirements;
+      return std::any_of(gaps.begin(), gaps.end(), same) ||
+             std::none_of(all.begin(), all.end(), whole);
+    });
+  }
+
+  void add_gaps() {
+    std::set<std::string> seen;
+    for (const CascadeMember& member : members_) {
+      for (const PolicyGap& one : member.lowered.gaps) {
+        if (says_not_stated(one)) {
+          if (everywhere(one) && seen.insert(one.node).second) {
+            out_.gaps.push_back(one);
+          }
+        } else if (!one.node.starts_with("filesystem.deny")) {
+          out_.gaps.push_back({one.domain, scoped(member, one.node), one.reason});
+        }
+      }
+    }
+    for (std::size_t i = 0; i < denials_.size(); ++i) {
+      if (!used_[i]) {
+        out_.gaps.push_back({std::nullopt, denials_[i].id,
+                             "`" + schema::escape_for_display(denials_[i].path) +
+                                 "` lies in no grant that is left, so the default denies it"});
+      }
+    }
+  }
+
+  void take_credentials() {
+    const Requirement* credentials = requirement_on(Domain::kCredential);
+    if (credentials == nullptr) {
+      return;
+    }
+    for (const CascadeMember& member : members_) {
+      if (member.lowered.credentials.environment && !out_.credentials.environment) {
+        out_.credentials.environment.emplace();
+      }
+      if (member.lowered.credentials.descriptors && !out_.credentials.descriptors) {
+        out_.credentials.descriptors.emplace();
+      }
+    }
+    for (const schema::PolicyRule& rule : credentials->rules) {
+      if (rule.selector.type == SelectorType::kEnvironmentName) {
+        out_.credentials.environment->push_back(rule.selector.value.bytes());
+      } else {
+        const std::string& text = rule.selector.value.bytes();
+        int number = 0;
+        std::from_chars(text.data(), text.data() + text.size(), number);
+        out_.credentials.descriptors->push_back(number);
+      }
+    }
+  }
+
+  PolicyState state() const {
+    const auto any = [&](PolicyState state) {
+      return std::any_of(members_.begin(), members_.end(),
+                         [&](const CascadeMember& one) { return one.lowered.state == state; });
+    };
+    return any(PolicyState::kEnforced)     ? PolicyState::kEnforced
+           : any(PolicyState::kPermissive) ? PolicyState::kPermissive
+                                           : PolicyState::kUnconfigured;
+  }
+
+  std::vector<CascadeMember> members_;
+  const GroupMembers& groups_;
+  std::vector<CascadeDenial> denials_;
+  std::vector<bool> used_;
+  LoweredPolicy out_;
+};
+
+}  // namespace
+
+LoweredPolicy intersect_policies(std::vector<CascadeMember> members, const PathResolver& resolve,
+                                 const GroupMembers& groups) {
+  return Cascade(std::move(members), resolve, groups).run();
+}
+
+std::vector<SourceProblem> unmatched_halves(const std::vector<CascadeMember>& members) {
+  bool files = false;
+  bool calls = false;
+  for (const CascadeMember& one : members) {
+    files = files || (one.document->filesystem &&
+                      (one.document->filesystem->read || one.document->filesystem->write));
+    calls = calls || (one.document->syscalls && one.document->syscalls->allow);
+  }
+  std::vector<SourceProblem> problems;
+  for (const CascadeMember& one : members) {
+    for (Problem& problem : missing_halves(*one.document)) {
+      const bool of_files = problem.text.starts_with("filesystem");
+      if (of_files ? !files : !calls) {
+        problems.push_back({one.source, problem.at, std::move(problem.text)});
+      }
+    }
+  }
+  return problems;
+}
+
+}  // namespace aasm::planner

@@ -1,0 +1,166 @@
+#include "aasm/planner/lint.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "planner_support.h"
+#include "temp_dir.h"
+
+namespace aasm::planner {
+namespace {
+
+// A home with a workspace in it, and the policy of a run in the workspace.
+class LintTest : public ::testing::Test {
+ protected:
+  LintTest() : home_(dir_.path() + "/home"), work_(home_ + "/work") {
+    for (const char* path : {"/work/.git/hooks", "/.ssh", "/bin", "/.aasm/keys"}) {
+      std::filesystem::create_directories(home_ + path);
+    }
+  }
+
+  ResolvedPolicy resolve(const std::string& text) const {
+    PolicyRequest request;
+    request.sources.option = work_ + "/p.yaml";
+    request.current_dir = work_;
+    request.paths = {work_, home_};
+    request.hash = testing::fake_hash;
+    request.reader = [text](const std::string&, std::size_t) {
+      return schema::Result<std::optional<std::string>>(std::optional<std::string>(text));
+    };
+    return resolve_policy(request);
+  }
+
+  std::vector<PolicyFinding> lint(const std::string& text) const {
+    const ResolvedPolicy policy = resolve(text);
+    EXPECT_EQ(policy.record.error, "");
+    LintContext context;
+    context.program_path = {home_ + "/bin", "/usr/bin"};
+    context.home = home_;
+    context.git_dirs = {work_ + "/.git"};
+    context.protect.unreadable = {home_ + "/.aasm/keys"};
+    return lint_policy(policy, context);
+  }
+
+  // "error code 3:14 rule" for each finding.
+  std::string codes(const std::string& text) const {
+    std::string all;
+    for (const PolicyFinding& one : lint(text)) {
+      all +=
+          (all.empty() ? "" : "\n") + std::string(one.severity == Severity::kError ? "E " : "W ");
+      all += one.code;
+      if (one.where.at) {
+        all += " " + std::to_string(one.where.at->line) + ":" +
+               std::to_string(one.where.at->column) + " " + one.rule;
+      }
+    }
+    return all;
+  }
+
+  const testing::TempDir dir_;
+  std::string home_;
+  std::string work_;
+};
+
+const std::string kRead = "filesystem:\n  read: {allow: [/usr]}\n";
+
+TEST_F(LintTest, ANarrowPolicyHasNothingToSay) {
+  std::filesystem::create_directories(work_ + "/out");
+  EXPECT_EQ(codes(kRead + "  write: {allow: ['${WORKDIR}/out']}\n"), "");
+}
+
+TEST_F(LintTest, WritingWhatRunsOutsideIsNamedWithItsPlace) {
+  EXPECT_EQ(codes(kRead + "  write:\n    allow: ['${WORKDIR}']\n"),
+            "W writes_git_programs 4:13 filesystem.write.allow[0]");
+  EXPECT_EQ(codes(kRead + "  write:\n    allow: ['${HOME}/bin']\n"),
+            "W writes_programs 4:13 filesystem.write.allow[0]");
+  std::ofstream(home_ + "/.profile") << "";
+  EXPECT_EQ(codes(kRead + "  write:\n    allow: ['${HOME}/.profile']\n"),
+            "W writes_startup_files 4:13 filesystem.write.allow[0]");
+  std::filesystem::create_directories(home_ + "/bin/sub");
+  EXPECT_EQ(codes(kRead + "  write: {allow: ['${HOME}/bin/sub']}\n"),
+            "W writes_programs 3:19 filesystem.write.allow[0]")
+      << "a grant inside such a directory";
+}
+
+TEST_F(LintTest, AGrantOfTheWholeHomeIsNamedForEachThingInIt) {
+  const std::string all = codes(kRead + "  write: {allow: ['${HOME}']}\n");
+  for (const char* code : {"W writes_programs", "W writes_startup_files", "W writes_git_programs",
+                           "W writes_credentials", "E grant_covers_evidence 3:19"}) {
+    EXPECT_NE(all.find(code), std::string::npos) << code << " in\n" << all;
+  }
+  EXPECT_EQ(all.substr(0, 2), "E ") << "errors come first";
+}
+
+TEST_F(LintTest, ReadingCredentialsIsNamedUnderAnyName) {
+  const std::string write = "  write: {allow: []}\n";
+  EXPECT_EQ(codes("filesystem:\n  read: {allow: [/usr, '${HOME}/.ssh']}\n" + write),
+            "W reads_credentials 2:24 filesystem.read.allow[1]");
+  std::filesystem::create_symlink(home_ + "/.ssh", work_ + "/innocent");
+  EXPECT_EQ(codes("filesystem:\n  read: {allow: ['${WORKDIR}/innocent']}\n" + write),
+            "W reads_credentials 2:18 filesystem.read.allow[0]");
+  EXPECT_EQ(codes("filesystem:\n  read: {allow: [/proc]}\n" + write),
+            "W reads_processes 2:18 filesystem.read.allow[0]");
+}
+
+TEST_F(LintTest, EveryHostIsNamedInEachSpelling) {
+  const std::string files = kRead + "  write: {allow: []}\n";
+  EXPECT_EQ(codes(files + "network: {allowlist: ['*']}\n"),
+            "W every_host 4:23 network.allowlist[0]\n"
+            "W every_host 4:23 network.allowlist[0]")
+      << "once to connect and once to look up";
+  EXPECT_NE(
+      codes(files + "network: {egress: [{host: 0.0.0.0/0, ports: [1]}]}\n").find("every_host"),
+      std::string::npos);
+  EXPECT_EQ(codes(files + "network: {allowlist: ['*.example.org']}\n"), "");
+}
+
+TEST_F(LintTest, CredentialsThatArePassedOnAreNamed) {
+  EXPECT_EQ(codes(kRead + "  write: {allow: []}\n"
+                          "credentials: {environment: {allow: [PATH, AWS_SECRET_ACCESS_KEY]}}\n"),
+            "W passes_credential 4:43 credentials.environment.allow[1]");
+}
+
+TEST_F(LintTest, WhatKeepsARunFromStartingIsAnError) {
+  EXPECT_EQ(codes(kRead), "E filesystem_not_stated");
+  EXPECT_EQ(codes("tools: {}\n"), "E unconfigured");
+  EXPECT_EQ(codes("filesystem: {read: {allow: [/]}, write: {allow: [/]}}\n"), "W permissive")
+      << "without a boundary nothing else counts";
+}
+
+TEST_F(LintTest, StatementsAreFoundByTheirIds) {
+  const ResolvedPolicy policy = resolve(
+      "filesystem:\n  read: {allow: [/usr]}\n  deny: [/usr/x]\n"
+      "network:\n  allowlist: [a.b]\n  bind: {allow: ['127.0.0.1:80']}\n"
+      "  egress:\n    - {host: a.c, ports: [1]}\nname_resolution: {allow: [x.y]}\n"
+      "credentials: {environment: {allow: [A]}, descriptors: {allow: [0, 7]}}\n"
+      "ipc: {unix_sockets: {allow: [/s]}}\nsyscalls: {allow: [read], deny: [write]}\n"
+      "capabilities: {allow: [file_read], deny: ['model:x']}\n");
+  ASSERT_EQ(policy.record.error, "");
+  const auto line = [&](const char* id) {
+    const std::optional<SourceProblem> at = statement_place(policy, id);
+    return at ? at->at->line : -1;
+  };
+  EXPECT_EQ(line("filesystem.read.allow[0]"), 2);
+  EXPECT_EQ(line("filesystem.deny[0].write"), 3);
+  EXPECT_EQ(line("network.allowlist[0]"), 5);
+  EXPECT_EQ(line("network.bind.allow[0]"), 6);
+  EXPECT_EQ(line("network.egress[0].ports[0]"), 8);
+  EXPECT_EQ(line("name_resolution.allow[0]"), 9);
+  EXPECT_EQ(line("credentials.environment.allow[0]"), 10);
+  EXPECT_EQ(line("credentials.descriptors.allow[1]"), 10);
+  EXPECT_EQ(line("ipc.unix_sockets.allow[0]"), 11);
+  EXPECT_EQ(line("syscalls.deny[0]"), 12);
+  EXPECT_EQ(line("capabilities.deny[0]"), 13);
+  for (const char* none : {"", "[", "[0]", "filesystem.read.allow", "filesystem.read.allow[",
+                           "filesystem.read.allow[9]", "filesystem.write.allow[0]", "x.allow[0]",
+                           "org:filesystem.read.allow[0]", "filesystem.read.allow[0"}) {
+    EXPECT_EQ(line(none), -1) << none;
+  }
+}
+
+}  // namespace
+}  // namespace aasm::planner
