@@ -109,8 +109,8 @@ class Comparison:
         for scenario in rng.sample(SCENARIOS, rng.choice((0, 0, 1, 1, 1, 2))):
             try:
                 scenario(run)
-            except (IndexError, ValueError):
-                continue
+            except (LookupError, ValueError, StopIteration):
+                continue  # what it changes is not there after another
             note.append(scenario.__name__)
         mutator = BodyMutator(rng, self.base)
         if rng.random() < 0.93:
@@ -253,7 +253,10 @@ def walk(comparison: Comparison, seeds: Iterable[int], given: argparse.Namespace
     """Compares seed by seed; says what differs."""
     failures = 0
     for seed in seeds:
-        what, differences = comparison.one(seed)
+        try:
+            what, differences = comparison.one(seed)
+        except Exception as error:
+            raise RuntimeError(f"seed {seed}") from error
         if given.one is not None:
             print(what)
         if not differences or comparison.is_known(differences):

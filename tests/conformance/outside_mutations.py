@@ -185,7 +185,7 @@ def long(comparison: Comparison, rng: random.Random) -> Result:
     chosen = rng.sample(revocation_scenarios.SCENARIOS, 1) + rng.sample(key_scenarios.SCENARIOS, rng.choice((0, 0, 1)))
     note = []
     for scenario in chosen:
-        with contextlib.suppress(IndexError, ValueError):
+        with contextlib.suppress(LookupError, ValueError, StopIteration):
             scenario(run)
             note.append(scenario.__name__)
     moved = [entry for entry in forge.entries if entry.kind.startswith("key.")]
