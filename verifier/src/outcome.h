@@ -112,7 +112,8 @@ struct Outcome {
   Coverage coverage;
   RunsOutcome runs;
   std::optional<ReceiptOutcome> receipt;
-  std::string newest_note;  // the newest checkpoint that agreed; empty when there is none
+  std::string newest_note;   // the newest checkpoint that agreed; empty when there is none
+  std::string receipt_note;  // a receipt's, when the log key has signed it
 };
 
 }  // namespace aasm::verifier

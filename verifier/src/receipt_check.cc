@@ -114,6 +114,7 @@ void ReceiptCheck::check_note() {
     keys_.judge_revocation(*keys_.outcome().log, said.size == 0 ? 0 : said.size - 1);
     outcome_.coverage.checkpoints = 1;
     outcome_.coverage.signed_up_to = said.size;
+    outcome_.receipt_note = receipt_.checkpoint;
   }
   check_quorum();
   references_.compare_single(said);

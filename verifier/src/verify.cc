@@ -69,8 +69,10 @@ VerifyReport report_on(const VerifyRequest& request, Outcome& outcome) {
   }
   if (report.verdict == Verdict::kVerified && !outcome.newest_note.empty()) {
     report.new_state = std::move(outcome.newest_note);
-  } else if (outcome.findings.count(FindingCode::kForked) > 0 && !outcome.newest_note.empty()) {
-    report.fork_note = std::move(outcome.newest_note);
+  }
+  std::string& own = outcome.receipt ? outcome.receipt_note : outcome.newest_note;
+  if (outcome.findings.count(FindingCode::kForked) > 0 && !own.empty()) {
+    report.fork_note = std::move(own);
   }
   return report;
 }

@@ -188,6 +188,25 @@ TEST(EvidenceTest, ClaimsOfAFailedFileArePrintedAsNone) {
   EXPECT_EQ(revoked.text.find("--- execution isolation ---"), std::string::npos);
 }
 
+// The two notes of one size by which anybody can show that two histories were signed.
+TEST(ForkTest, WhatTheFileItselfSignedIsGivenOut) {
+  Forge forge;
+  forge.add_short_run(1);
+  ledger_format::Checkpoint said =
+      ledger_format::parse_signed_checkpoint(forge.note(3)).value().checkpoint;
+  said.root.bytes[0] ^= 1U;
+  const std::string note = ledger_format::sign_checkpoint(said, forge.keys().log).value();
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("ledger.db"));
+  VerifyRequest request = request_for(dir.file("ledger.db"), trust_in(forge.keys()));
+  EXPECT_FALSE(verify(request).fork_note.has_value());
+  request.expect_head = note;
+  const VerifyReport report = verify(request);
+  EXPECT_EQ(codes(report), Codes{"forked"});
+  EXPECT_EQ(report.fork_note, forge.note(3));
+  EXPECT_FALSE(report.new_state.has_value());
+}
+
 // Without anything pinned: the notes in heads/ of the host that the file stands on.
 TEST(OwnHeadTest, HeadsCountForTheHostsOwnLedgerWithoutATrustFile) {
   Forge forge;
