@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
-import gzip
+import functools
 import itertools
 import json
 import os
@@ -24,6 +24,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 
 import agreement
+import fixed_cases
 import key_scenarios
 import outside_mutations
 import promise_scenarios
@@ -51,6 +52,7 @@ class Comparison:
         self.base = Forge(load(home / "ledger.db"), load_blobs(home / "ledger.db"))
         self.seen: collections.Counter[str] = collections.Counter()
         self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
+        self.scenarios = SCENARIOS
         self.only: str | None = None
         self.found: list[str] = []
         os.environ["AASM_HOME"] = str(place / "no-such-home")
@@ -61,10 +63,6 @@ class Comparison:
         scenario = next(one for one in SCENARIOS if one.__name__ == name)
         scenario(scenarios.Run(forge, self.ledgers.denied))
         return self.forged(forge, *options)
-
-    def untouched(self, target: pathlib.Path, trust: pathlib.Path) -> list[str]:
-        """The differences on what the binary made."""
-        return self.compare(target, trust)
 
     def forged(self, forge: Forge, *arguments: str) -> list[str]:
         forge.build()
@@ -208,75 +206,43 @@ def report(what: str, differences: list[str]) -> None:
     sys.stdout.flush()
 
 
-def cut(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
-    """A ledger of which only the beginning is left, and the magic of one alone."""
-    whole = comparison.ledgers.short.read_bytes()
-    for size in (0, 15, 16, 17, 99, 100, 101, 512, 4095, 4096, len(whole) // 2, len(whole) - 1):
-        (comparison.place / "cut.db").write_bytes(whole[:size])
-        yield f"the first {size} bytes", comparison.compare(comparison.place / "cut.db", comparison.ledgers.trust)
-
-
-def undamaged(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
-    ledgers = comparison.ledgers
-    receipts = [(path, ledgers.receipt_home(index)) for index, path in enumerate(ledgers.receipt_files)]
-    for path, home in [*ledgers.whole, *receipts]:
-        yield f"untouched {path}", comparison.untouched(path, home / "trust")
-    for folder in sorted((HERE.parent / "testdata" / "kept_ledgers").glob("[0-9]*")):
-        (comparison.place / "kept.db").write_bytes(gzip.decompress((folder / "ledger.db.gz").read_bytes()))
-        for path in (comparison.place / "kept.db", folder / "receipt.txt"):
-            yield f"kept ledger {folder.name}, {path.name}", comparison.compare(path, folder / "trust")
-            yield f"kept ledger {folder.name}, {path.name}, unpinned", comparison.compare(path, None)
-    for scenario in SCENARIOS:
-        for options in ((), ("--allow-open",)):
-            yield f"scenario {scenario.__name__} {options}", comparison.scenario(scenario.__name__, *options)
-        if scenario in promise_scenarios.SCENARIOS:
-            wanted = [promise_scenarios.FOUND[scenario]] if scenario in promise_scenarios.FOUND else []
-            yield f"scenario {scenario.__name__}, wanted {wanted}", comparison.found if comparison.found != wanted else []
-
-
-def fixed(comparison: Comparison) -> int:
-    """What is compared each time, and the known disagreements, which must still be there."""
-    failures = 0
-    for what, differences in itertools.chain(cut(comparison), undamaged(comparison)):
-        if differences and not comparison.is_known(differences):
-            report(what, differences)
-            failures += 1
-    for known in comparison.known:
-        differences = comparison.scenario(known["scenario"])
-        if {line.split(": ")[0] for line in differences} != set(known["differences"]):
-            report(f"known disagreement {known['scenario']} is another now, or gone: remove or correct its fixture", differences)
-            failures += 1
-    return failures
-
-
-def walk(comparison: Comparison, seeds: Iterable[int], given: argparse.Namespace) -> int:
-    """Compares seed by seed; says what differs."""
-    failures = 0
-    for seed in seeds:
+def mutations(comparison: Comparison, seeds: range) -> Iterator[fixed_cases.Case]:
+    def one(seed: int) -> tuple[str, list[str]]:
         try:
             what, differences = comparison.one(seed)
         except Exception as error:
             raise RuntimeError(f"seed {seed}") from error
+        return f"seed {seed}: {what}", [] if comparison.is_known(differences) else differences
+    for seed in seeds:
+        yield functools.partial(one, seed)
+
+
+def walk(comparison: Comparison, cases: Iterable[fixed_cases.Case], given: argparse.Namespace) -> int:
+    """Compares case by case; says what differs."""
+    failures = 0
+    for case in cases:
+        what, differences = case()
         if given.one is not None:
             print(what)
-        if not differences or comparison.is_known(differences):
+        if not differences:
             continue
-        report(f"seed {seed}: {what}", differences)
+        report(what, differences)
         failures += 1
         if given.keep is not None:
-            shutil.copytree(comparison.place, given.keep / str(seed), ignore=shutil.ignore_patterns("work", "probes", "runs", "worker-*"))
+            place = given.keep / what.split(":")[0].replace(" ", "-").replace("/", "-")[:60]
+            shutil.copytree(comparison.place, place, ignore=shutil.ignore_patterns("work", "probes", "runs", "worker-*"), dirs_exist_ok=True)
         if not given.all:
             break
     return failures
 
 
-def _work(comparison: Comparison, place: pathlib.Path, seeds: range, given: argparse.Namespace) -> None:
+def _work(comparison: Comparison, place: pathlib.Path, cases: Iterable[fixed_cases.Case], given: argparse.Namespace) -> None:
     """In a process of its own, which ends here: the temporary folder is its parent's to remove."""
     try:
         comparison.place = place
         place.mkdir()
         comparison.seen.clear()
-        failures = walk(comparison, seeds, given)
+        failures = walk(comparison, cases, given)
         (place / "result").write_text(json.dumps({"failures": failures, "seen": comparison.seen}), "utf-8")
         os._exit(0)
     except BaseException:  # pylint: disable=broad-except
@@ -284,13 +250,13 @@ def _work(comparison: Comparison, place: pathlib.Path, seeds: range, given: argp
         os._exit(1)
 
 
-def side_by_side(comparison: Comparison, seeds: range, given: argparse.Namespace) -> int:
-    """The seeds shared out among processes, each of which has a folder of its own for what it damages."""
+def side_by_side(comparison: Comparison, everything: Iterable[fixed_cases.Case], given: argparse.Namespace) -> int:
+    """The cases shared out among processes, each of which has a folder of its own for what it damages."""
     workers, places = [], [comparison.place / f"worker-{number}" for number in range(given.jobs)]
     for number in range(given.jobs):
         workers.append(os.fork())
         if workers[-1] == 0:
-            _work(comparison, places[number], seeds[number::given.jobs], given)
+            _work(comparison, places[number], itertools.islice(everything, number, None, given.jobs), given)
     ends = [os.waitpid(worker, 0)[1] for worker in workers]
     if any(ends):
         raise RuntimeError(f"a process that compares ended early: {ends}")
@@ -312,10 +278,11 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="aasm-conformance-") as place:
         comparison = Comparison(os.environ["AASM"], pathlib.Path(place))
-        failures = 0 if given.one is not None or given.only else fixed(comparison)
         comparison.only = given.only
         seeds = range(given.one, given.one + 1) if given.one is not None else range(given.seed, given.seed + given.mutations)
-        failures += side_by_side(comparison, seeds, given) if given.jobs > 1 else walk(comparison, seeds, given)
+        first = () if given.one is not None or given.only else fixed_cases.cases(comparison)
+        everything = itertools.chain(first, mutations(comparison, seeds))
+        failures = (side_by_side if given.jobs > 1 else walk)(comparison, everything, given)
         print(", ".join(f"{name} {count}" for name, count in sorted(comparison.seen.items())))
     print(f"{failures} disagreements")
     return 1 if failures else 0

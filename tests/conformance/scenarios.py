@@ -247,6 +247,7 @@ def recovered_unproved_said_not_started(run: Run) -> None:
 
 def recovered_unconfined(run: Run, permitted: bool = True) -> None:
     recovered(run, "plan.resolved", permitted, ("control.prepared", *AT_START))
+    run.body("run.opened")["isolation"] = "none"
     plan = run.body("plan.resolved")
     plan.pop("backend")
     plan.update(requested="none", posture="unconfined")
