@@ -56,8 +56,10 @@ Result<void> write_trust(const Home& home, const ledger::InitReport& made) {
   ledger_format::TrustKeys pins;
   pins.roots.push_back(
       {made.origin, AASM_TRY(VerifierKey::make(made.origin, NoteKeyType::kEd25519, made.root))});
-  AASM_TRY(write_once(home.trust(), ledger_format::format_trust_policy(policy)));
-  return write_once(home.trust_keys(), ledger_format::format_trust_keys(pins));
+  // In this order: `trust` without `trust.keys` is a trust file that cannot be used, and nothing at
+  // all is one that `verify` does without.
+  AASM_TRY(write_once(home.trust_keys(), ledger_format::format_trust_keys(pins)));
+  return write_once(home.trust(), ledger_format::format_trust_policy(policy));
 }
 
 Result<std::string> initialise(const InitCommand& command) {

@@ -169,13 +169,7 @@ void add_root_option(CLI::App& app, std::string& directory) {
       ->type_name("DIR");
 }
 
-void build_key(Commands& all) {
-  CLI::App* key = all.app.add_subcommand("key", "Host and log keys: list, change, revoke");
-  key->require_subcommand(1);
-  key->footer(kKeyExamples);
-  CLI::App* list = key->add_subcommand("list", "The keys of this ledger (not verified)");
-  add_common(*list, all.key_list.common);
-  add_leaf(all, list, [](Commands& c) { return Command(c.key_list); });
+void build_key_changes(Commands& all, CLI::App* key) {
   CLI::App* rotate = key->add_subcommand("rotate", "Put a new key in the place of one you hold");
   add_common(*rotate, all.key_rotate.common);
   rotate->add_option("key", all.key_rotate.which, "host or log")
@@ -191,6 +185,9 @@ void build_key(Commands& all) {
       ->check(CLI::IsMember({"host", "log", "both"}));
   add_root_option(*replace, all.key_replace.root_dir);
   add_leaf(all, replace, [](Commands& c) { return Command(c.key_replace); });
+}
+
+void build_key_revoke(Commands& all, CLI::App* key) {
   CLI::App* revoke = key->add_subcommand("revoke", "Say from where a retired key does not count");
   add_common(*revoke, all.key_revoke.common);
   revoke->add_option("key", all.key_revoke.key, "Key id, or the beginning of one")->required();
@@ -203,6 +200,17 @@ void build_key(Commands& all) {
       "What the key signed before SIZE is INCONCLUSIVE from then on, unless a witness had signed "
       "a\ncheckpoint over it of at most SIZE.");
   add_leaf(all, revoke, [](Commands& c) { return Command(c.key_revoke); });
+}
+
+void build_key(Commands& all) {
+  CLI::App* key = all.app.add_subcommand("key", "Host and log keys: list, change, revoke");
+  key->require_subcommand(1);
+  key->footer(kKeyExamples);
+  CLI::App* list = key->add_subcommand("list", "The keys of this ledger (not verified)");
+  add_common(*list, all.key_list.common);
+  add_leaf(all, list, [](Commands& c) { return Command(c.key_list); });
+  build_key_changes(all, key);
+  build_key_revoke(all, key);
 }
 
 void build_backends(Commands& all) {

@@ -67,8 +67,14 @@ std::string upper(std::string_view name) {
   return result;
 }
 
-// Names go into records, which are text.
+// Names go into records, which are text and have a size. A name may have 128 KiB (execve(2)).
 std::string recordable(std::string_view name) {
+  constexpr std::size_t kMaxBytes = 1024;
+  constexpr std::size_t kShownBytes = 256;
+  if (name.size() > kMaxBytes) {
+    return schema::escape_for_display(name.substr(0, kShownBytes)) + "... (a name of " +
+           std::to_string(name.size()) + " bytes)";
+  }
   return schema::is_valid_utf8(name) ? std::string(name) : schema::escape_for_display(name);
 }
 

@@ -26,6 +26,7 @@ CHANGES = {1: "write", 18: "pwrite64", 46: "sendmsg", 44: "sendto", 56: "clone",
            74: "fsync", 75: "fdatasync", 77: "ftruncate", 82: "rename", 83: "mkdir", 87: "unlink", 258: "mkdirat",
            263: "unlinkat", 264: "renameat", 285: "fallocate", 316: "renameat2", 317: "seccomp", 322: "execveat",
            435: "clone3", 438: "pidfd_getfd", 446: "landlock_restrict_self"}
+RENAMES = (82, 264, 316)
 
 # A small file that was about to be renamed over another: nothing reads it, and it stays.
 LEFTOVER = re.compile(r"^(heads|runs|probes|keys)/.*\.new-[0-9a-f]{16}$")
@@ -78,12 +79,14 @@ class CrashCase(aasm_case.AasmCase):
 
     @staticmethod
     def points(calls, some):
-        """Where to kill: before and behind what changes something, `some` of them spread evenly; or everywhere."""
+        """Where to kill: before and behind what changes something, `some` of them spread evenly, and behind each
+        rename; or everywhere."""
         if EVERY:
             return range(1, len(calls) + 1, EVERY)
         around = sorted({at + more for at, call in enumerate(calls[:-1], 1) if call in CHANGES for more in (0, 1)})
         around = around or list(range(1, len(calls) + 1))
-        return sorted({around[number * (len(around) - 1) // (some - 1)] for number in range(some)})
+        behind_renames = {at + 1 for at, call in enumerate(calls[:-1], 1) if call in RENAMES}
+        return sorted({around[number * (len(around) - 1) // (some - 1)] for number in range(some)} | behind_renames)
 
     def walk(self, victim, command, some, before, after, helper=1):
         """For each point: before(), the kill, after(seen). Every point is hit."""

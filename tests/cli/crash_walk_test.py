@@ -72,6 +72,7 @@ class CrashOfARun(crash_case.CrashCase):
 
     def after_relative(self, seen):
         """The warden or the launch child was killed: the supervisor says so."""
+        self.assertNotIn("refused its frame", seen["stderr"])
         _, report = self.judge()
         run = self.new_run(report)
         outcome = (seen["status"], run["state"])

@@ -197,6 +197,41 @@ class Lifecycle(aasm_case.AasmCase):
         self.assert_verified()
 
 
+class ManyNames(aasm_case.AasmCase):
+    """The environment a caller happens to have is no reason not to start."""
+
+    def removed(self, more):
+        done = self.sh("env | wc -l; exit 3", env={**self.env, **more})
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertLess(int(done.stdout), 7)
+        self.assert_verified()
+        controls = [control for body in self.bodies("control.prepared") for control in body["controls"]]
+        _, report = self.verify_json("--run", self.runs()[0]["run"])
+        reported = report["runs"]["newest"][0]["report"]["authority"]["credentials"]["removed"]
+        recorded = [name for control in controls if control["id"].startswith("environment") for name in control["removed"]]
+        self.assertEqual(recorded, reported)
+        return recorded
+
+    def test_many_names_are_all_recorded(self):
+        more = {f"V{number}": "1" for number in range(9000)}
+        self.assertEqual(set(more) - set(self.removed(more)), set())
+
+    def test_long_names_are_all_recorded(self):
+        more = {f"LONG_{'X' * 800}_{number}": "1" for number in range(100)}
+        self.assertEqual(set(more) - set(self.removed(more)), set())
+
+    def test_of_a_name_that_fits_no_record_its_beginning_and_length_are(self):
+        [long] = [name for name in self.removed({"N" * 70_000: "1"}) if name.startswith("NNN")]
+        self.assertEqual(long, "N" * 256 + "... (a name of 70000 bytes)")
+
+    def test_many_names_that_look_like_credentials_where_none_is_removed(self):
+        self.write_policy(aasm_case.POLICY.format(read="").replace("  credentials:", "  #"))
+        more = {f"SERVICE_{number}_TOKEN": "1" for number in range(5000)}
+        done = self.sh("exit 3", env={**self.env, **more})
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assert_verified()
+
+
 class Unconfined(aasm_case.AasmCase):
     def test_isolation_none_runs_and_says_that_nothing_was_enforced(self):
         done = self.run_exec("/bin/cat", str(self.secret), options=("--isolation", "none"))

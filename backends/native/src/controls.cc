@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "landlock_uapi.h"
-#include "parts.h"
 #include "syscall_groups.h"
 
 namespace aasm::backend_native {
@@ -175,19 +174,6 @@ void add_seccomp_controls(const PreparedFacts& facts, std::vector<Control>& cont
   first.seccomp = facts.seccomp;
 }
 
-// A control whose list of grants is too long becomes several that differ in nothing else.
-std::vector<Control> split_grants(Control control) {
-  if (!control.landlock) {
-    return {std::move(control)};
-  }
-  std::vector<Control> pieces;
-  for (auto& grants : split_for_records(std::move(control.landlock->grants))) {
-    pieces.push_back(control);
-    pieces.back().landlock->grants = std::move(grants);
-  }
-  return pieces;
-}
-
 }  // namespace
 
 std::vector<Control> list_controls(const PreparedFacts& facts) {
@@ -212,48 +198,6 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
                                    "processes outside cannot be traced or read"));
   add_seccomp_controls(facts, controls);
   return controls;
-}
-
-std::vector<ControlPrepared> control_records(std::vector<Control> controls,
-                                             std::vector<schema::PreparedImage> images,
-                                             schema::BoundBy bound,
-                                             const std::string& failed_step) {
-  std::vector<Control> pieces;
-  for (Control& control : controls) {
-    for (Control& piece : split_grants(std::move(control))) {
-      pieces.push_back(std::move(piece));
-    }
-  }
-  std::vector<ControlPrepared> records;
-  for (auto& piece : split_for_records(std::move(pieces))) {
-    ControlPrepared record;
-    record.backend = "aasm-native";
-    record.controls = std::move(piece);
-    record.bound = bound;
-    record.failed_step = failed_step;
-    record.part = static_cast<std::int64_t>(records.size() + 1);
-    records.push_back(std::move(record));
-  }
-  records.front().images = std::move(images);
-  for (ControlPrepared& record : records) {
-    record.parts = static_cast<std::int64_t>(records.size());
-  }
-  return records;
-}
-
-std::vector<schema::BoundaryProved> proved_records(schema::BoundaryProved proved) {
-  std::vector<schema::BoundaryProved> records;
-  for (auto& piece : split_for_records(std::move(proved.canaries))) {
-    schema::BoundaryProved record;
-    record.canaries = std::move(piece);
-    record.part = static_cast<std::int64_t>(records.size() + 1);
-    records.push_back(std::move(record));
-  }
-  records.front().no_canary = std::move(proved.no_canary);
-  for (schema::BoundaryProved& record : records) {
-    record.parts = static_cast<std::int64_t>(records.size());
-  }
-  return records;
 }
 
 }  // namespace aasm::backend_native

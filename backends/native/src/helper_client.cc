@@ -105,7 +105,17 @@ Result<void> HelperClient::await_child(Timeout timeout) {
 Error HelperClient::startup_error() {
   const auto step = status_.failed_step();
   if (!step) {
-    return Error(ErrorCode::kInternal, "the launch helper refused its frame");
+    // The end of file on the socket comes a moment before the end of the process.
+    constexpr Millis kPatience(1000);
+    const Result<bool> ended = process::wait_ended(warden_.pidfd.borrow(), kPatience);
+    siginfo_t end{};
+    const int how = WEXITED | WNOWAIT;
+    const bool killed = ended && *ended &&
+                        ::waitid(P_PID, static_cast<id_t>(warden_.pid), &end, how) == 0 &&
+                        end.si_pid == warden_.pid && end.si_code != CLD_EXITED;
+    return killed ? Error(ErrorCode::kUnavailable,
+                          "the launch helper was killed by signal " + std::to_string(end.si_status))
+                  : Error(ErrorCode::kInternal, "the launch helper refused its frame");
   }
   return process::system_error(std::string("step ") + wire::step_name(*step),
                                status_.report(*step).os_errno);

@@ -10,23 +10,44 @@
 namespace aasm::backend_native {
 
 // What a list may take of one record's body, which has 48 KiB and 4,000 members
-// (docs/spec/ledger-format.md section 3). An item of our lists has at most 10 members.
+// (docs/spec/ledger-format.md section 3).
 inline constexpr std::size_t kPartBytes = std::size_t{36} * 1024;
 inline constexpr std::size_t kPartItems = 256;
+inline constexpr std::size_t kPartMembers = 3500;
+
+// Members of objects and elements of lists, as the profile counts them.
+inline std::size_t num_members(const schema::JsonValue& value) {
+  std::size_t count = 0;
+  if (const auto* list = value.as_array()) {
+    for (const schema::JsonValue& one : *list) {
+      count += 1 + num_members(one);
+    }
+  } else if (const auto* object = value.as_object()) {
+    for (const auto& member : *object) {
+      count += 1 + num_members(member.second);
+    }
+  }
+  return count;
+}
 
 // `items` in order, in pieces that fit a record each; one empty piece for an empty list.
 template <class T>
 std::vector<std::vector<T>> split_for_records(std::vector<T> items) {
   std::vector<std::vector<T>> pieces(1);
   std::size_t bytes = 0;
+  std::size_t members = 0;
   for (T& item : items) {
-    const std::size_t size = schema::json_write(schema::write_fields(item)).size() + 1;
-    const bool full = bytes + size > kPartBytes || pieces.back().size() >= kPartItems;
+    const schema::JsonValue value = schema::write_fields(item);
+    const std::size_t size = schema::json_write(value).size() + 1;
+    const std::size_t has = 1 + num_members(value);
+    const bool full = bytes + size > kPartBytes || members + has > kPartMembers ||
+                      pieces.back().size() >= kPartItems;
     if (full && !pieces.back().empty()) {
       pieces.emplace_back();
-      bytes = 0;
+      bytes = members = 0;
     }
     bytes += size;
+    members += has;
     pieces.back().push_back(std::move(item));
   }
   return pieces;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <set>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -201,6 +202,33 @@ TEST_F(ControlsTest, ManyGrantsGoOnInFurtherRecordsAndNoneIsLost) {
     }
   }
   EXPECT_EQ(seen, kGrants);
+}
+
+TEST_F(ControlsTest, ManyNamesOfVariablesGoOnInFurtherControlsAndNoneIsLost) {
+  request_.spec.requirements.push_back(
+      testing::requirement(Domain::kCredential, "credentials.environment.allow", {}));
+  std::vector<std::string> names;
+  for (int i = 0; i < 9000; ++i) {
+    names.push_back("V" + std::to_string(i) + (i < 40 ? std::string(1000, '\x01') : ""));
+  }
+  request_.spec.credentials.removed = names;
+  request_.environment = {"HOME=/", std::string(30000, 'H') + "=/"};
+  std::vector<std::string> seen;
+  std::set<std::string> ids;
+  for (const auto& record : control_records(list(), {}, schema::BoundBy::kPath, "")) {
+    const schema::JsonValue body = schema::write_body(record);
+    EXPECT_LT(schema::json_write(body).size(), 48U * 1024);
+    EXPECT_LT(num_members(body), 4000U);
+    for (const Control& control : record.controls) {
+      if (control.id.starts_with("environment")) {
+        EXPECT_TRUE(ids.insert(control.id).second) << control.id;
+        seen.insert(seen.end(), control.removed.begin(), control.removed.end());
+      }
+    }
+  }
+  EXPECT_EQ(seen, names);
+  EXPECT_EQ(ids.count("environment"), 1U);
+  EXPECT_GT(ids.size(), 9U);
 }
 
 TEST(ProvedRecordsTest, ManyCanariesGoOnInFurtherRecords) {

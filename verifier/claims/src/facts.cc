@@ -73,7 +73,8 @@ CredentialNames RunFacts::credentials() const {
   CredentialNames names = credentials_;
   for (const Held<Control>& held : controls_) {
     const Control& control = held.body;
-    if (control.id != "environment") {
+    // `environment`, and `environment.2` and so on where there are many names.
+    if (control.id != "environment" && !control.id.starts_with("environment.")) {
       continue;
     }
     // An environment that was left as it is has no installed control, only an inventory.

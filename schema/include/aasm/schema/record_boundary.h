@@ -74,7 +74,9 @@ struct SeccompDetail {
 // One control, as the launch helper reported it. `id` is stable within the run and cited nowhere
 // else; `rules` are the rule ids whose denials this control makes.
 struct Control {
-  std::string id;  // landlock, seccomp, environment, descriptors, capabilities, no_new_privs, ...
+  // landlock, seccomp, environment, descriptors, capabilities, no_new_privs, ...; environment.2 and
+  // so on when there are too many names for one
+  std::string id;
   Domain domain = Domain::kFilesystemRead;
   Purpose purpose = Purpose::kPolicy;
   std::string mechanism;
