@@ -15,40 +15,39 @@
 namespace aasm::ledger_format {
 namespace {
 
-// Members in the order of RFC 8785, so that writing need not sort.
-schema::JsonValue envelope_json(const Envelope& envelope) {
-  return schema::JsonValue::Object{
-      {"boot", envelope.boot},
-      {"key", envelope.key.hex()},
-      {"kind", envelope.kind},
-      {"log", envelope.origin},
-      {"mono_ns", std::to_string(envelope.mono_ns)},
-      {"prev", envelope.prev.hex()},
-      {"run", envelope.run.text()},
-      {"seq", static_cast<std::int64_t>(envelope.seq)},
-      {"v", kEnvelopeVersion},
-      {"wall", schema::format_wall(envelope.wall_ns)},
-  };
-}
-
 // Levels and members of the profile that the frame takes from the body's: statement and predicate,
 // and the members of these, of `aasm` and of the subject.
 constexpr std::size_t kFrameDepth = 2;
 constexpr std::size_t kFrameMembers = 4 + 2 + 10 + 1 + 2 + 1;
+constexpr std::size_t kFrameBytes = 640;  // about what the frame takes beside the origin
 constexpr schema::JsonRoom kBodyRoom{schema::kJsonMaxDepth - kFrameDepth,
                                      schema::kJsonMaxMembers - kFrameMembers};
 
-// The statement in RFC 8785 form: the members in order, envelope and body each written on its own.
+// The statement in RFC 8785 form, its members in order. Written here and not by json_write() is
+// only what check_parts() holds to characters that stand in a JSON text as they are, and hex and
+// decimal digits.
 std::string statement_text(const Envelope& envelope, const schema::JsonValue& body) {
-  const auto quoted = [](std::string_view text) { return schema::json_write(std::string(text)); };
-  std::string text = R"({"_type":)" + quoted(kStatementType);
-  text += R"(,"predicate":{"aasm":)";
-  text += schema::json_write(envelope_json(envelope));
-  text += R"(,"body":)";
-  text += schema::json_write(body);
-  text += R"(},"predicateType":)" + quoted(predicate_type(envelope.kind));
-  text += R"(,"subject":[{"digest":{"sha256":")";
-  text += subject_digest(envelope.origin, envelope.run).hex();
+  const std::string body_text = schema::json_write(body);
+  std::string text;
+  text.reserve(kFrameBytes + envelope.origin.size() + body_text.size());
+  const auto put = [&text](std::string_view before, std::string_view value) {
+    text += before;
+    text += value;
+  };
+  put(R"({"_type":")", kStatementType);
+  put(R"(","predicate":{"aasm":{"boot":")", envelope.boot);
+  put(R"(","key":")", envelope.key.hex());
+  put(R"(","kind":")", envelope.kind);
+  put(R"(","log":")", envelope.origin);
+  put(R"(","mono_ns":")", std::to_string(envelope.mono_ns));
+  put(R"(","prev":")", envelope.prev.hex());
+  put(R"(","run":")", envelope.run.text());
+  put(R"(","seq":)", std::to_string(envelope.seq));
+  put(R"(,"v":)", std::to_string(kEnvelopeVersion));
+  put(R"(,"wall":")", schema::format_wall(envelope.wall_ns));
+  put(R"("},"body":)", body_text);
+  put(R"(},"predicateType":")", predicate_type(envelope.kind));
+  put(R"(","subject":[{"digest":{"sha256":")", subject_digest(envelope.origin, envelope.run).hex());
   text += R"("},"name":"run"}]})";
   return text;
 }
