@@ -17,20 +17,25 @@ Error integrity(const std::string& what) {
   return {ErrorCode::kIntegrity, what};
 }
 
-// The checkpoint of a row whose note is signed by `log`, of this origin and this size.
-Result<Checkpoint> verified_checkpoint(const CheckpointRow& row, const VerifierKey& log,
-                                       std::string_view verified) {
+Result<ledger_format::SignedCheckpoint> parsed_checkpoint(const CheckpointRow& row) {
   Result<ledger_format::SignedCheckpoint> parsed = ledger_format::parse_signed_checkpoint(row.note);
   if (!parsed) {
     return integrity("the newest checkpoint is no signed note");
   }
-  if (!is_signed_by(log, parsed->note, row.note, verified)) {
+  return parsed;
+}
+
+// The checkpoint of a row whose note is signed by `log`, of this origin and this size.
+Result<Checkpoint> verified_checkpoint(const CheckpointRow& row, const VerifierKey& log,
+                                       std::string_view verified) {
+  ledger_format::SignedCheckpoint parsed = AASM_TRY(parsed_checkpoint(row));
+  if (!is_signed_by(log, parsed.note, row.note, verified)) {
     return integrity("the newest checkpoint is not signed by the log key");
   }
-  if (parsed->checkpoint.origin != log.name() || parsed->checkpoint.size != row.size) {
+  if (parsed.checkpoint.origin != log.name() || parsed.checkpoint.size != row.size) {
     return integrity("the newest checkpoint is of another ledger or size");
   }
-  return std::move(parsed->checkpoint);
+  return std::move(parsed.checkpoint);
 }
 
 Result<CheckpointRow> newest_row(LedgerDb& db) {
@@ -41,18 +46,11 @@ Result<CheckpointRow> newest_row(LedgerDb& db) {
   return std::move(*row);
 }
 
-// The leaf of record `seq`, column and payload agreeing.
-Result<LeafHash> leaf_at(LedgerDb& db, std::uint64_t seq) {
-  LeafHash leaf;
-  const auto take = [&leaf](const RecordRow& row) -> Result<void> {
-    leaf = row.recomputed_leaf();
-    if (leaf != row.leaf) {
-      return integrity("record " + std::to_string(row.seq) + " does not hash to its leaf");
-    }
-    return {};
-  };
-  if (!AASM_TRY(db.visit_record(seq, take))) {
-    return integrity("record " + std::to_string(seq) + " is missing");
+// The leaf of a row, column and payload agreeing.
+Result<LeafHash> leaf_of(const RecordRow& row) {
+  const LeafHash leaf = row.recomputed_leaf();
+  if (leaf != row.leaf) {
+    return integrity("record " + std::to_string(row.seq) + " does not hash to its leaf");
   }
   return leaf;
 }
@@ -65,23 +63,31 @@ Result<void> append_row(const RecordRow& row, Head& head) {
   if (row.prev != head.last_leaf) {
     return integrity(name + " is not linked to the one before");
   }
-  const LeafHash leaf = row.recomputed_leaf();
-  if (leaf != row.leaf) {
-    return integrity(name + " does not hash to its leaf");
-  }
+  const LeafHash leaf = AASM_TRY(leaf_of(row));
   head.range.append(leaf);
   head.last_leaf = leaf;
   return {};
 }
 
-// Appends every row after `head` and compares roots where the newest checkpoint stands.
+// Reads the last row that `head` knows, shows it to `last`, then appends every row after it, each
+// shown to `visit`, and compares roots where the newest checkpoint stands. One query for all.
 Result<void> read_rows(LedgerDb& db, const CheckpointRow& newest,
                        const std::optional<Checkpoint>& unchecked, Head& head,
-                       const PayloadVisitor& visit) {
+                       const std::function<Result<void>(const LeafHash&)>& last,
+                       const RowVisitor& visit) {
   bool checked = !unchecked;
+  bool found_last = false;
+  const std::uint64_t last_seq = head.range.size() - 1;
   const auto take = [&](const RecordRow& row) -> Result<void> {
+    if (row.seq == last_seq) {
+      found_last = true;
+      return last(AASM_TRY(leaf_of(row)));
+    }
+    if (!found_last) {
+      return {};  // a gap: said below
+    }
     AASM_TRY(append_row(row, head));
-    AASM_TRY(visit(row.payload));
+    AASM_TRY(visit(row));
     if (unchecked && head.range.size() == unchecked->size) {
       if (head.range.root() != unchecked->root) {
         return integrity("the newest checkpoint is not over these records");
@@ -90,7 +96,10 @@ Result<void> read_rows(LedgerDb& db, const CheckpointRow& newest,
     }
     return {};
   };
-  AASM_TRY(db.visit_records(head.range.size(), take));
+  AASM_TRY(db.visit_records(last_seq, take));
+  if (!found_last) {
+    return integrity("record " + std::to_string(last_seq) + " is missing");
+  }
   if (!checked) {
     return integrity("the newest checkpoint is ahead of the records");
   }
@@ -119,34 +128,47 @@ Result<Head> load_head(LedgerDb& db, const VerifierKey& log, std::string_view ve
   }
   Head head;
   head.range = std::move(*range);
-  head.last_leaf = AASM_TRY(leaf_at(db, row.size - 1));
   std::uint64_t tail = 0;
-  const auto count = [&tail](std::string_view) -> Result<void> {
+  const auto take_last = [&head](const LeafHash& leaf) -> Result<void> {
+    head.last_leaf = leaf;
+    return {};
+  };
+  const auto count = [&tail](const RecordRow&) -> Result<void> {
     ++tail;
     return tail <= kCheckpointEvery
                ? Result<void>()
                : integrity("more records than the newest checkpoint may leave uncovered");
   };
-  AASM_TRY(read_rows(db, row, std::nullopt, head, count));
+  AASM_TRY(read_rows(db, row, std::nullopt, head, take_last, count));
   return head;
 }
 
-Result<void> refresh_head(LedgerDb& db, const VerifierKey& log, Head& head,
-                          const PayloadVisitor& visit) {
+Result<void> refresh_head(LedgerDb& db, const LogInForce& log_in_force, Head& head,
+                          const RowVisitor& visit) {
   const CheckpointRow row = AASM_TRY(newest_row(db));
-  if (row.size < head.checkpoint_size ||
-      AASM_TRY(leaf_at(db, head.range.size() - 1)) != head.last_leaf) {
+  const auto rolled_back = [] {
     return integrity("the ledger was rolled back under this process");
+  };
+  if (row.size < head.checkpoint_size) {
+    return rolled_back();
   }
   Head next = head;
   std::optional<Checkpoint> unchecked;
   if (row.size != head.checkpoint_size) {
-    unchecked = AASM_TRY(verified_checkpoint(row, log, {}));
+    unchecked = AASM_TRY(parsed_checkpoint(row)).checkpoint;
     if (row.size == head.range.size() && unchecked->root == head.range.root()) {
       unchecked.reset();
     }
   }
-  AASM_TRY(read_rows(db, row, unchecked, next, visit));
+  const auto same_last = [&](const LeafHash& leaf) -> Result<void> {
+    return leaf == head.last_leaf ? Result<void>() : rolled_back();
+  };
+  AASM_TRY(read_rows(db, row, unchecked, next, same_last, visit));
+  // Only now, for a row just read may have brought the key that signs the checkpoint.
+  const VerifierKey* log = AASM_TRY(log_in_force());
+  if (row.size != head.checkpoint_size) {
+    AASM_TRY(verified_checkpoint(row, *log, {}));
+  }
   head = std::move(next);
   return {};
 }

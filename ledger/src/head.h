@@ -29,7 +29,9 @@ struct Head {
   bool has_tail() const { return checkpoint_size < range.size(); }
 };
 
-using PayloadVisitor = std::function<schema::Result<void>(std::string_view payload)>;
+using RowVisitor = std::function<schema::Result<void>(const RecordRow& row)>;
+// The log key in force once the rows were visited.
+using LogInForce = std::function<schema::Result<const ledger_format::VerifierKey*>()>;
 
 // Whether `log` signed the note that `bytes` hold. `verified` are the bytes of a note already found
 // to be signed by it (or just signed with it), or nothing: a signature is over bytes, so the same
@@ -45,10 +47,11 @@ schema::Result<Head> load_head(LedgerDb& db, const ledger_format::VerifierKey& l
                                std::string_view verified = {});
 
 // Brings `head` up to date with what other writers appended since, checking every new link, leaf
-// and the newest checkpoint, and showing each new payload to `visit`. What `head` knows must still
-// be there: kIntegrity otherwise. Call inside a transaction; `head` is unchanged on failure.
-schema::Result<void> refresh_head(LedgerDb& db, const ledger_format::VerifierKey& log, Head& head,
-                                  const PayloadVisitor& visit);
+// and the newest checkpoint, and showing each new row to `visit`. What `head` knows must still be
+// there: kIntegrity otherwise. Two queries when nothing is new. Call inside a transaction; `head`
+// is unchanged on failure.
+schema::Result<void> refresh_head(LedgerDb& db, const LogInForce& log_in_force, Head& head,
+                                  const RowVisitor& visit);
 
 // Compares the ledger with the note of the head file: kIntegrity when the ledger is behind it or
 // has another tree.

@@ -106,12 +106,6 @@ Result<KeyHistory> KeyHistory::scan(LedgerDb& db) {
   return history;
 }
 
-Result<bool> KeyHistory::follow(LedgerDb& db, std::uint64_t seq) {
-  changed_ = false;
-  AASM_TRY(db.visit_records(seq, [this](const RecordRow& row) { return look(row); }));
-  return std::exchange(changed_, false);
-}
-
 const KeyIntroduction& KeyHistory::in_force(KeyPurpose purpose) const {
   // Record 0 brought one of each.
   return *std::find_if(introductions_.rbegin(), introductions_.rend(),

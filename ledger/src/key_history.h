@@ -47,8 +47,11 @@ class KeyHistory {
   void keep(const std::string& heads) const;
   static schema::Result<void> forget(const std::string& heads, const std::string& origin);
 
-  // Follows the records from `seq` on. True when one of them changed a key.
-  schema::Result<bool> follow(LedgerDb& db, std::uint64_t seq);
+  // Follows the next record.
+  schema::Result<void> follow(const RecordRow& row) { return look(row); }
+  // Whether a record followed since the last settle() changed a key.
+  bool has_change() const { return changed_; }
+  void settle() { changed_ = false; }
 
   const std::string& origin() const { return origin_; }
   const std::vector<KeyIntroduction>& introductions() const { return introductions_; }

@@ -165,15 +165,21 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
 }
 
 Result<void> Store::State::refresh(Appender& appender) {
-  if (AASM_TRY(history.follow(db, head.range.size()))) {
-    AASM_TRY_CONTEXT(take_keys(paths.keys, history, keys), "a key was changed");
-    log = AASM_TRY(history.log());
-  }
-  const auto observe = [&appender](std::string_view payload) -> Result<void> {
-    appender.runs().observe(payload);
+  const auto observe = [&](const RecordRow& row) -> Result<void> {
+    AASM_TRY(history.follow(row));
+    appender.runs().observe(row.payload);
     return {};
   };
-  AASM_TRY_CONTEXT(refresh_head(db, log, appender.head(), observe), "reading the ledger's head");
+  const auto log_in_force = [&]() -> Result<const VerifierKey*> {
+    if (history.has_change()) {
+      AASM_TRY_CONTEXT(take_keys(paths.keys, history, keys), "a key was changed");
+      log = AASM_TRY(history.log());
+      history.settle();
+    }
+    return &log;
+  };
+  AASM_TRY_CONTEXT(refresh_head(db, log_in_force, appender.head(), observe),
+                   "reading the ledger's head");
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "aasm/ledger_format/envelope.h"
 
-#include <utility>
+#include <algorithm>
+#include <optional>
 
 #include "aasm/crypto/hash.h"
 #include "aasm/ledger_format/origin.h"
@@ -8,73 +9,69 @@
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/time.h"
 
+#include "envelope_rules.h"
 #include "text.h"
 
 namespace aasm::ledger_format {
 namespace {
 
-schema::JsonValue envelope_json(const Envelope& envelope) {
-  return schema::JsonValue::Object{
-      {"v", kEnvelopeVersion},
-      {"log", envelope.origin},
-      {"seq", static_cast<std::int64_t>(envelope.seq)},
-      {"prev", envelope.prev.hex()},
-      {"run", envelope.run.text()},
-      {"kind", envelope.kind},
-      {"wall", schema::format_wall(envelope.wall_ns)},
-      {"mono_ns", std::to_string(envelope.mono_ns)},
-      {"boot", envelope.boot},
-      {"key", envelope.key.hex()},
-  };
-}
-
-schema::JsonValue subject_json(const Envelope& envelope) {
-  const std::string digest = subject_digest(envelope.origin, envelope.run).hex();
-  schema::JsonValue::Object entry{{"name", "run"},
-                                  {"digest", schema::JsonValue::Object{{"sha256", digest}}}};
-  return schema::JsonValue::Array{std::move(entry)};
-}
-
-// The statement without its body, in RFC 8785 form: the members in order, each written on its own.
-struct Frame {
-  std::string before;
-  std::string after;
-};
-
 // Levels and members of the profile that the frame takes from the body's: statement and predicate,
 // and the members of these, of `aasm` and of the subject.
 constexpr std::size_t kFrameDepth = 2;
 constexpr std::size_t kFrameMembers = 4 + 2 + 10 + 1 + 2 + 1;
+constexpr std::size_t kFrameBytes = 640;  // about what the frame takes beside the origin
 constexpr schema::JsonRoom kBodyRoom{schema::kJsonMaxDepth - kFrameDepth,
                                      schema::kJsonMaxMembers - kFrameMembers};
 
-Frame frame_of(const Envelope& envelope) {
-  const auto text = [](const schema::JsonValue& value) { return schema::json_write(value); };
-  Frame frame;
-  frame.before = R"({"_type":)" + text(kStatementType);
-  frame.before += R"(,"predicate":{"aasm":)" + text(envelope_json(envelope)) + R"(,"body":)";
-  frame.after = R"(},"predicateType":)" + text(predicate_type(envelope.kind));
-  frame.after += R"(,"subject":)" + text(subject_json(envelope)) + "}";
-  return frame;
+// The statement in RFC 8785 form, its members in order. Written here and not by json_write() is
+// only what check_parts() holds to characters that stand in a JSON text as they are, and hex and
+// decimal digits.
+std::string statement_text(const Envelope& envelope, const schema::JsonValue& body) {
+  const std::string body_text = schema::json_write(body);
+  std::string text;
+  text.reserve(kFrameBytes + envelope.origin.size() + body_text.size());
+  const auto put = [&text](std::string_view before, std::string_view value) {
+    text += before;
+    text += value;
+  };
+  put(R"({"_type":")", kStatementType);
+  put(R"(","predicate":{"aasm":{"boot":")", envelope.boot);
+  put(R"(","key":")", envelope.key.hex());
+  put(R"(","kind":")", envelope.kind);
+  put(R"(","log":")", envelope.origin);
+  put(R"(","mono_ns":")", std::to_string(envelope.mono_ns));
+  put(R"(","prev":")", envelope.prev.hex());
+  put(R"(","run":")", envelope.run.text());
+  put(R"(","seq":)", std::to_string(envelope.seq));
+  put(R"(,"v":)", std::to_string(kEnvelopeVersion));
+  put(R"(,"wall":")", schema::format_wall(envelope.wall_ns));
+  put(R"("},"body":)", body_text);
+  put(R"(},"predicateType":")", predicate_type(envelope.kind));
+  put(R"(","subject":[{"digest":{"sha256":")", subject_digest(envelope.origin, envelope.run).hex());
+  text += R"("},"name":"run"}]})";
+  return text;
 }
 
+#ifndef NDEBUG
 schema::Result<void> readable(std::string_view payload) {
   const std::variant<Statement, PayloadFault> read = parse_payload(payload);
-  if (const auto* fault = std::get_if<PayloadFault>(&read)) {
-    const schema::ErrorCode code = fault->fault == EnvelopeFault::kTooLarge
-                                       ? schema::ErrorCode::kResourceExhausted
-                                       : schema::ErrorCode::kInvalidArgument;
-    return schema::Error(code, "payload: " + fault->detail);
-  }
-  return {};
+  const auto* fault = std::get_if<PayloadFault>(&read);
+  return fault == nullptr ? schema::Result<void>() : detail::invalid("payload: " + fault->detail);
 }
+#endif
 
 // The writer checks the profile as the verifier will: what we could not read is never signed. The
-// frame is read back as it is; of the body, json_check() says what reading its text would say. That
-// this comes to the same as reading the whole is what debug builds check for every payload, and
-// tests for every kind of record and every limit.
-schema::Result<void> check_parts(const Frame& frame, const schema::JsonValue& body) {
-  AASM_TRY(readable(frame.before + "{}" + frame.after));
+// envelope is held to the rules that reading it has, and of the body, json_check() says what
+// reading its text would say. That this comes to the same as reading the whole is what debug builds
+// check for every payload, and tests for every kind of record, every rule and every limit.
+schema::Result<void> check_parts(const Envelope& envelope, const schema::JsonValue& body) {
+  const bool good = check_origin(envelope.origin).has_value() && is_kind_token(envelope.kind) &&
+                    detail::run_fits(envelope.kind, !envelope.run.empty()) &&
+                    detail::is_boot_id(envelope.boot) && envelope.wall_ns >= 0 &&
+                    envelope.seq <= static_cast<std::uint64_t>(schema::kJsonMaxInteger);
+  if (!good) {
+    return detail::invalid("payload: origin, kind, run, boot, clock or number out of bounds");
+  }
   const schema::Result<void> inside = body.as_object() != nullptr
                                           ? schema::json_check(body, kBodyRoom)
                                           : detail::malformed("body is no object");
@@ -93,14 +90,24 @@ schema::Sha256 subject_digest(std::string_view origin, const schema::RunId& run)
   return hasher.update(schema::as_bytes(run.empty() ? "ledger" : run.text())).finish();
 }
 
+namespace detail {
+
+bool is_boot_id(std::string_view text) {
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+}
+
+bool run_fits(std::string_view kind, bool has_run) {
+  const std::optional<RecordKind> known = parse_record_kind(kind);
+  return !known || has_run != is_ledger_kind(*known);
+}
+
+}  // namespace detail
+
 schema::Result<std::string> build_payload(const Envelope& envelope, const schema::JsonValue& body) {
-  // These would not survive the way into JSON, so the reading below could not find them.
-  if (envelope.wall_ns < 0 || envelope.seq > static_cast<std::uint64_t>(schema::kJsonMaxInteger)) {
-    return detail::invalid("payload: a clock before 1970 or a sequence number past 2^53-1");
-  }
-  const Frame frame = frame_of(envelope);
-  AASM_TRY(check_parts(frame, body));
-  std::string payload = frame.before + schema::json_write(body) + frame.after;
+  AASM_TRY(check_parts(envelope, body));
+  std::string payload = statement_text(envelope, body);
   if (payload.size() > schema::kPayloadMaxBytes) {
     return schema::Error(
         schema::ErrorCode::kResourceExhausted,

@@ -8,6 +8,7 @@
 #include "aasm/schema/json_parse.h"
 #include "aasm/schema/time.h"
 
+#include "envelope_rules.h"
 #include "json_shape.h"
 #include "text.h"
 
@@ -104,12 +105,6 @@ bool read_hash(std::string_view text, Hash& out) {
   return hash.has_value();
 }
 
-bool is_boot_id(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-  });
-}
-
 void EnvelopeReader::read_position(Envelope& out) {
   require(integer("v") == kEnvelopeVersion, EnvelopeFault::kBadVersion, "v");
   out.origin = text("log");
@@ -129,9 +124,7 @@ void EnvelopeReader::read_run(Envelope& out) {
   }
   out.kind = text("kind");
   require(is_kind_token(out.kind), EnvelopeFault::kBadKind, "kind");
-  if (const std::optional<RecordKind> kind = parse_record_kind(out.kind)) {
-    require(run.empty() == is_ledger_kind(*kind), EnvelopeFault::kBadRun, "run");
-  }
+  require(detail::run_fits(out.kind, !run.empty()), EnvelopeFault::kBadRun, "run");
 }
 
 void EnvelopeReader::read_clocks(Envelope& out) {
@@ -142,7 +135,7 @@ void EnvelopeReader::read_clocks(Envelope& out) {
   require(mono.has_value(), EnvelopeFault::kBadMono, "mono_ns");
   out.mono_ns = mono.value_or(0);
   out.boot = text("boot");
-  require(is_boot_id(out.boot), EnvelopeFault::kBadBoot, "boot");
+  require(detail::is_boot_id(out.boot), EnvelopeFault::kBadBoot, "boot");
 }
 
 Finding EnvelopeReader::read(Envelope& out) {

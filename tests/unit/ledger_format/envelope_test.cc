@@ -147,6 +147,41 @@ TEST(EnvelopeTest, BuildingRefusesFieldsThatBreakTheFormat) {
   EXPECT_FALSE(build_payload(run_envelope(), JsonValue()));
 }
 
+// Building checks the envelope's values and not its text: both must say the same of every value.
+TEST(EnvelopeTest, AnEnvelopeIsBuiltExactlyWhenItsTextParses) {
+  const auto spelled = [](const char* member, const std::string& value) {
+    const JsonValue whole = schema::json_parse(good_payload()).value();
+    const std::string was = *whole.find("predicate")->find("aasm")->find(member)->as_string();
+    const auto quoted = [member](const std::string& text) {
+      return "\"" + std::string(member) + "\":" + schema::json_write(text);
+    };
+    return replaced(good_payload(), quoted(was), quoted(value));
+  };
+  const auto expect_same = [&](const char* member, const std::string& value, Envelope envelope) {
+    const std::string fault = fault_of(spelled(member, value));
+    // A changed origin has another subject: that it reads so far is what is compared.
+    const bool reads = fault == "none" || fault == "subject_mismatch";
+    EXPECT_EQ(build_payload(envelope, empty_body()).has_value(), reads) << member << " " << value;
+  };
+  std::vector<std::string> texts = {"", "a", "A-9", " ", "a b", "a.b", "A.b", "run.opened.x"};
+  for (const std::size_t length : {63U, 64U, 65U, 66U, 255U, 256U, 257U}) {
+    texts.push_back(std::string(length, 'a'));
+    texts.push_back("aasm.example/ledger/0123456789abcde" + std::string(length, 'f'));
+  }
+  for (int c = 1; c < 128; ++c) {
+    texts.push_back(std::string("x") + static_cast<char>(c) + "y");
+    texts.push_back(std::string("aasm.example/ledger/0123456789abcde") + static_cast<char>(c));
+  }
+  for (const std::string& text : texts) {
+    Envelope boot = run_envelope();
+    boot.boot = text;
+    expect_same("boot", text, boot);
+    Envelope origin = run_envelope();
+    origin.origin = text;
+    expect_same("log", text, origin);
+  }
+}
+
 TEST(EnvelopeTest, BuildingRefusesABodyOutsideTheProfile) {
   const JsonValue past = JsonValue::Object{{"n", schema::kJsonMaxInteger + 1}};
   EXPECT_EQ(build_payload(run_envelope(), past).error().code(), ErrorCode::kInvalidArgument);
