@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "aasm/planner/cascade.h"
+#include "aasm/schema/json_write.h"
 
 #include "policy_load.h"
 
@@ -83,6 +84,41 @@ void state_sources(ResolvedPolicy& policy) {
   }
 }
 
+// A record is at most 65000 bytes (docs/spec/ledger-format.md section 2), its envelope and the
+// names of blobs included. A policy that does not fit would end the run at its first record.
+constexpr std::size_t kMaxBodyBytes = 63000;
+constexpr std::size_t kRulesThatFit = 100;  // whatever they say, but for long paths
+
+void check_recordable(ResolvedPolicy& policy) {
+  std::size_t rules = policy.record.gaps.size();
+  std::size_t bytes = 0;
+  for (const schema::Requirement& requirement : policy.record.requirements) {
+    rules += requirement.rules.size();
+    for (const schema::PolicyRule& rule : requirement.rules) {
+      bytes += rule.selector.value.bytes().size();
+    }
+  }
+  if (rules <= kRulesThatFit && bytes < kMaxBodyBytes / 4) {
+    return;
+  }
+  bytes = schema::json_write(schema::write_fields(policy.record)).size();
+  if (bytes <= kMaxBodyBytes) {
+    return;
+  }
+  schema::PolicyResolved failed;
+  failed.source_kind = policy.record.source_kind;
+  failed.source = policy.record.source;
+  failed.document = policy.record.document;
+  policy.record = std::move(failed);
+  policy.credentials = {};
+  policy.places.clear();
+  fail(policy,
+       {{policy.source_path, std::nullopt,
+         "the policy comes to " + std::to_string(rules) + " rules and gaps, which take " +
+             std::to_string(bytes) + " bytes of its record, and there is room for " +
+             std::to_string(kMaxBodyBytes) + "; grant directories in place of what lies in them"}});
+}
+
 void load(ResolvedPolicy& policy, const PolicyRequest& request) {
   LoadedDocuments loaded = load_documents(request, policy.source_path, policy.bytes);
   policy.documents = std::move(loaded.documents);
@@ -99,7 +135,8 @@ void load(ResolvedPolicy& policy, const PolicyRequest& request) {
     return fail(policy, std::move(problems));
   }
   if (members.size() == 1) {
-    return take_lowered(policy, std::move(members.front().lowered));
+    take_lowered(policy, std::move(members.front().lowered));
+    return check_recordable(policy);
   }
   const GroupMembers groups = [&](std::string_view group) {
     return request.vocabulary == nullptr ? std::vector<std::string>()
@@ -109,6 +146,7 @@ void load(ResolvedPolicy& policy, const PolicyRequest& request) {
   if (policy.record.state != PolicyState::kUnconfigured) {
     state_sources(policy);
   }
+  check_recordable(policy);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "aasm/schema/json_write.h"
+
 #include "planner_support.h"
 #include "temp_dir.h"
 
@@ -150,6 +152,64 @@ TEST(PolicyResolveTest, EnvelopeAndFlatDocumentsGiveTheSameRequirements) {
     }
   }
   EXPECT_EQ(schema::write_fields(flat.record), schema::write_fields(envelope.record));
+}
+
+TEST(PolicyResolveTest, APolicyThatDoesNotFitIntoItsRecordIsALoadFailure) {
+  const auto policy_of = [](int rules, const std::string& path) {
+    std::string text = "filesystem: {write: {allow: []}, read: {allow: [";
+    for (int i = 0; i < rules; ++i) {
+      text += "/" + std::to_string(i) + path + ", ";
+    }
+    PolicyRequest request = request_with({{"/p.yaml", text + "]}}\n"}});
+    request.sources.option = "/p.yaml";
+    return resolve_policy(request);
+  };
+  EXPECT_EQ(policy_of(300, "").record.error, "");
+  for (const ResolvedPolicy& policy :
+       {policy_of(1000, ""), policy_of(20, std::string(250, 'p')),
+        policy_of(40, "/" + std::string(250, 'p') + "/" + std::string(250, 'p') + "/" +
+                          std::string(250, 'p') + "/" + std::string(250, 'p') + "/" +
+                          std::string(250, 'p') + "/" + std::string(250, 'p'))}) {
+    const std::size_t bytes = schema::json_write(schema::write_fields(policy.record)).size();
+    EXPECT_LE(bytes, 63000U);
+    EXPECT_TRUE(policy.record.check());
+  }
+  EXPECT_EQ(policy_of(1000, "").record.state, PolicyState::kLoadFailed);
+  EXPECT_NE(policy_of(1000, "").record.error.find("/p.yaml: the policy comes to 100"),
+            std::string::npos)
+      << policy_of(1000, "").record.error;
+}
+
+// Case 85: each entry costs its own way down and nothing else; no tree is walked and no directory
+// read, so one that cannot be read is no matter.
+TEST(PolicyResolveTest, AnEntryIsFollowedOnceWhateverLiesBelowIt) {
+  const testing::TempDir dir;
+  std::string text = "filesystem: {write: {allow: []}, read: {allow: [";
+  for (int i = 0; i < 15; ++i) {
+    const std::string path = dir.path() + "/" + std::to_string(i);
+    std::filesystem::create_directories(path + "/below");
+    for (int j = 0; j < 50; ++j) {
+      std::ofstream(path + "/below/" + std::to_string(j)) << "";
+    }
+    std::filesystem::permissions(path + "/below", std::filesystem::perms::none);
+    text += path + ", ";
+  }
+  PolicyRequest request = request_with({{"/p.yaml", text + "]}}\n"}});
+  request.sources.option = "/p.yaml";
+  int followed = 0;
+  request.resolver = [&](const std::string& path) {
+    ++followed;
+    EXPECT_EQ(path.find("below"), std::string::npos);
+    return walk_path(path);
+  };
+  const ResolvedPolicy policy = resolve_policy(request);
+  EXPECT_EQ(policy.record.error, "");
+  EXPECT_EQ(policy.record.requirement_for(schema::Domain::kFilesystemRead)->rules.size(), 15U);
+  EXPECT_EQ(followed, 16) << "the fifteen, and the document itself";
+  for (int i = 0; i < 15; ++i) {
+    std::filesystem::permissions(dir.path() + "/" + std::to_string(i) + "/below",
+                                 std::filesystem::perms::owner_all);
+  }
 }
 
 TEST(PolicyFileTest, RegularFilesAreReadAndAbsentOnesAreNone) {
