@@ -295,7 +295,6 @@ class SmallVocabulary final : public SyscallVocabulary {
   bool known_name(std::string_view name) const override { return name == "openat"; }
   std::vector<std::string> members(std::string_view /*group*/) const override { return {}; }
   bool known_group(std::string_view group) const override { return group == "@default"; }
-  std::vector<std::string> members(std::string_view /*group*/) const override { return {}; }
   std::vector<std::string> suggestions() const override { return {"openat", "@default"}; }
 };
 
