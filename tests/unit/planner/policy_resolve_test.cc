@@ -146,6 +146,7 @@ TEST(PolicyResolveTest, EnvelopeAndFlatDocumentsGiveTheSameRequirements) {
     for (schema::Requirement& requirement : policy->record.requirements) {
       for (schema::PolicyRule& rule : requirement.rules) {
         rule.line.reset();
+        rule.column.reset();
       }
     }
   }
