@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "aasm/schema/record_authority.h"
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/record_run.h"
 
@@ -13,6 +14,7 @@ struct CredentialPosture {
   std::vector<std::string> removed;            // present here, not passed on
   std::vector<std::string> delegated;          // passed on because policy names them
   std::vector<std::string> ambient_unremoved;  // passed on although no policy names them
+  std::int64_t unlisted = 0;                   // further names, for want of room in a record
 
   bool operator==(const CredentialPosture&) const = default;
 };
@@ -28,6 +30,7 @@ struct ExecutionSpec {
   std::vector<schema::Requirement> requirements;
   std::string on_denial = "errno";  // errno or kill
   CredentialPosture credentials;
+  schema::AmbientAuthority ambient;  // the launcher adds what was open when it was started
 };
 
 }  // namespace aasm::planner
