@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "aasm/schema/utf8.h"
+
 #include "exit_status.h"
 #include "options.h"
 #include "version.h"
@@ -322,7 +324,7 @@ ParseMessage message_for(Commands& all, const CLI::ParseError& error, int usage)
     return {0, out.str(), false};
   }
   const std::string hint = "; see 'aasm --help' or 'aasm COMMAND --help'";
-  return {usage, std::string("error: ") + error.what() + hint + "\n", true};
+  return {usage, "error: " + schema::escape_for_display(error.what()) + hint + "\n", true};
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 namespace aasm::planner {
 namespace {
 
-
 constexpr std::array<std::string_view, 14> kMetadata = {"AWS_EC2_METADATA_SERVICE_ENDPOINT",
                                                         "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
                                                         "AWS_EC2_METADATA_DISABLED",

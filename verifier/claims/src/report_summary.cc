@@ -161,8 +161,8 @@ std::string denial_lines(const IsolationReport& report) {
     return labelled("refused", no_denial_text(report));
   }
   if (groups > kShownGroups) {
-    lines += further("and " + counted(static_cast<std::int64_t>(groups - kShownGroups),
-                                      "further group"));
+    lines += further("and " +
+                     counted(static_cast<std::int64_t>(groups - kShownGroups), "further group"));
   }
   return labelled("refused", counted(actions, "action")) + lines;
 }
