@@ -142,7 +142,7 @@ int refuse_ledger(const RunCommand& command, const Error& error) {
   if (is_refused_as_nested(command)) {
     schema::PlanRefused refused;
     refused.refusals = {planner::refuse_nested_run()};
-    print_err(refusal_text(refused));
+    print_err(refused_text(refused));
     write_status(command, {}, std::nullopt);
     return kExitRefused;
   }

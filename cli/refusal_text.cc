@@ -30,16 +30,6 @@ std::string advice_line(schema::RunEnding ending) {
   return advice.empty() ? std::string() : "  to do: " + advice + "\n";
 }
 
-std::string refused_text(const schema::PlanRefused& refused) {
-  const std::size_t number = refused.refusals.size();
-  std::string out = "error: refused before the start; no program ran";
-  out += number == 1 ? "\n" : " (" + std::to_string(number) + " reasons)\n";
-  for (const schema::Refusal& one : refused.refusals) {
-    out += "  " + refusal_text(one);
-  }
-  return out;
-}
-
 std::string failure_text(const launcher::SessionEnd& end) {
   std::string out = "error: " + std::string(token(end.failure->ending)) + ": ";
   out += schema::escape_for_display(end.failure->step + ": " + end.failure->detail);
@@ -55,6 +45,16 @@ std::string refusal_text(const schema::Refusal& refusal) {
   const std::string name(refusal.reason ? token(*refusal.reason) : token(refusal.launch));
   return name + ": " + indented(refusal.detail, "      ") +
          "\n    to do: " + indented(refusal.fix, "      ") + "\n";
+}
+
+std::string refused_text(const schema::PlanRefused& refused) {
+  const std::size_t number = refused.refusals.size();
+  std::string out = "error: refused before the start; no program ran";
+  out += number == 1 ? "\n" : " (" + std::to_string(number) + " reasons)\n";
+  for (const schema::Refusal& one : refused.refusals) {
+    out += "  " + refusal_text(one);
+  }
+  return out;
 }
 
 std::string ending_text(const launcher::SessionEnd& end) {
