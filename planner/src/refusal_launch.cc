@@ -46,8 +46,11 @@ Refusal refuse_backend_unavailable(const std::string& backend, const std::string
 
 Refusal refuse_backends_not_built(const std::vector<std::string>& backends) {
   return launch_refusal(LaunchRefusal::kBackendUnavailable,
-                        "not built in this version, and so of no help here: " + listed(backends),
-                        "`aasm backends list` shows what this version can use");
+                        "not built in this version, and so of no help here: " + listed(backends) +
+                            ". Nothing else takes their place, and the program is not run without "
+                            "a boundary",
+                        "choose a class that this version builds (`aasm backends list`), or pass "
+                        "`--isolation none` to run without a boundary and have the record say so");
 }
 
 Refusal refuse_unknown_backend(const std::string& backend, const std::vector<std::string>& known) {

@@ -14,9 +14,8 @@ namespace aasm::claims {
 namespace {
 
 constexpr std::size_t kLabelWidth = 14;
-constexpr std::size_t kShownBytes = 96;   // of a name from outside
-constexpr std::size_t kShownGroups = 6;   // of denials
-constexpr std::size_t kShownReasons = 4;  // of a refusal
+constexpr std::size_t kShownBytes = 96;  // of a name from outside
+constexpr std::size_t kShownGroups = 6;  // of denials
 
 std::string labelled(std::string label, const std::string& text) {
   label += ":";
@@ -199,20 +198,19 @@ std::string authority_line(const IsolationReport& report) {
   return labelled("inherits", text);
 }
 
-std::string refusal_lines(const IsolationReport& report) {
-  std::string lines;
-  for (std::size_t i = 0; i < report.refusals.size() && i < kShownReasons; ++i) {
-    const schema::Refusal& one = report.refusals[i];
-    lines +=
-        (i == 0 ? labelled("why not", shown(one.detail, 400)) : further(shown(one.detail, 400)));
-    lines += further("to do: " + shown(one.fix, 400));
+// By their words only: the texts stand in full further down, with what to do about each.
+std::string refusal_line(const IsolationReport& report) {
+  std::vector<std::string> words;
+  for (const schema::Refusal& one : report.refusals) {
+    std::string word = one.reason ? name_of(*one.reason) : name_of(one.launch);
+    word += one.domain ? " (" + name_of(*one.domain) + ")" : "";
+    if (std::find(words.begin(), words.end(), word) == words.end()) {
+      words.push_back(std::move(word));
+    }
   }
-  if (report.refusals.size() > kShownReasons) {
-    lines +=
-        further("and " + counted(static_cast<std::int64_t>(report.refusals.size() - kShownReasons),
-                                 "further reason"));
-  }
-  return lines;
+  return words.empty()
+             ? std::string()
+             : labelled("why not", joined(words, ", ") + "; explained below, with what to do");
 }
 
 std::string channel_warning(const IsolationReport& report) {
@@ -246,7 +244,7 @@ std::string render_summary(const IsolationReport& report) {
     text += labelled("policy", shown(report.policy_source.bytes(), kShownBytes));
   }
   text += boundary_lines(report);
-  text += refusal_lines(report);
+  text += refusal_line(report);
   if (report.claims.started) {
     text += denial_lines(report) + channel_warning(report) + unmeasured_line(report);
   }
