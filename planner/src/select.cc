@@ -160,8 +160,11 @@ class Selection {
     if (chosen_) {
       return;
     }
-    if (!not_built_.empty()) {
+    if (not_built_.size() > 1) {
       rejections.push_back(refuse_backends_not_built(not_built_));
+    } else if (!not_built_.empty()) {
+      rejections.push_back(refuse_backend_unavailable(not_built_.front(),
+                                                      "not built in this version" + built_text()));
     }
     if (rejections.empty()) {
       rejections.push_back(refuse_backend_unavailable(std::string(schema::token(input_.isolation)),
