@@ -8,6 +8,7 @@
 #include "aasm/ledger/init.h"
 #include "aasm/ledger_format/trust.h"
 #include "aasm/planner/starter.h"
+#include "aasm/schema/utf8.h"
 #include "aasm/sqlite/connection.h"
 
 #include "commands.h"
@@ -81,9 +82,11 @@ Result<std::string> initialise(const InitCommand& command) {
   AASM_TRY(write_once(home.policy(),
                       planner::starter_policy(planner::path_exists,
                                               planner::survey_workspace(workspace_host("")))));
-  return "home    " + home.root() + "\norigin  " + made.origin + "\nledger  " + ledger +
-         (made.ledger_created ? " (new)" : " (was there)") + "\npolicy  " + home.policy() +
-         "\ntrust   " + home.trust() + " and " + home.trust_keys() +
+  const auto shown = [](const std::string& path) { return schema::escape_for_display(path); };
+  return "home    " + shown(home.root()) + "\norigin  " + made.origin + "\nledger  " +
+         shown(ledger) + (made.ledger_created ? " (new)" : " (was there)") + "\npolicy  " +
+         shown(home.policy()) + "\ntrust   " + shown(home.trust()) + " and " +
+         shown(home.trust_keys()) +
          ": give both to whoever verifies elsewhere\nnext    aasm run exec -- PROG\n";
 }
 

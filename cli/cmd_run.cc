@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -19,11 +20,13 @@
 #include "dry_run.h"
 #include "earlier_probes.h"
 #include "exit_status.h"
+#include "inherited.h"
 #include "launch.h"
 #include "opening_ledger.h"
 #include "output_file.h"
 #include "own_files.h"
 #include "print.h"
+#include "refusal_text.h"
 #include "run_ledger.h"
 
 namespace aasm::cli {
@@ -83,44 +86,15 @@ Result<schema::RunId> new_run_id() {
   return schema::RunId::make(static_cast<std::uint64_t>(ms), random);
 }
 
-std::string refusal_text(const schema::PlanRefused& refused) {
-  std::string out = "error: refused before the start; no program ran\n";
-  for (const schema::Refusal& one : refused.refusals) {
-    out += "  " + std::string(one.reason ? token(*one.reason) : token(one.launch)) + ": ";
-    out += schema::escape_for_display(one.detail) + "\n    " + schema::escape_for_display(one.fix);
-    out += "\n";
-  }
-  return out;
-}
-
-// What our own endings say on stderr; nothing when the program ran and ended.
-std::string ending_text(const launcher::SessionEnd& end) {
-  if (end.evidence_error) {
-    return error_line(*end.evidence_error) + "  the run's evidence could not be written; " +
-           (end.program_started ? "the program was ended\n" : "the program was not started\n");
-  }
-  if (end.refused) {
-    return refusal_text(*end.refused);
-  }
-  if (end.failure) {
-    return "error: " + std::string(token(end.failure->ending)) + ": " +
-           schema::escape_for_display(end.failure->step + ": " + end.failure->detail) +
-           (end.failure->os_errno != 0
-                ? " (" + std::generic_category().message(end.failure->os_errno) + ")"
-                : "") +
-           "; no program ran\n";
-  }
-  return {};
-}
-
 std::string report_text(const claims::IsolationReport& report, Format format) {
   if (format == Format::kJson) {
-    return schema::json_write(claims::render_json(report)) + "\n";
+    return json_line(claims::render_json(report));
   }
-  return claims::render_human(report) + "\n" + claims::render_machine(report);
+  return claims::render_summary(report) + "\n" + claims::render_human(report) + "\n" +
+         claims::render_machine(report);
 }
 
-// To --report FILE, or what a person reads of it to the terminal when stderr is one.
+// To --report FILE, or one screen of it to the terminal when stderr is one.
 void write_report(const Outputs& outputs, const RunCommand& command,
                   const launcher::SessionEnd& end, const claims::IsolationReport& report) {
   if (outputs.report) {
@@ -130,7 +104,7 @@ void write_report(const Outputs& outputs, const RunCommand& command,
     }
   } else if (end.program_started && isatty(STDERR_FILENO) != 0 &&
              command.common.format == Format::kText) {
-    print_err("\n" + claims::render_human(report));
+    print_err("\n" + claims::render_summary(report));
   }
 }
 
@@ -168,7 +142,7 @@ int refuse_ledger(const RunCommand& command, const Error& error) {
   if (is_refused_as_nested(command)) {
     schema::PlanRefused refused;
     refused.refusals = {planner::refuse_nested_run()};
-    print_err(refusal_text(refused));
+    print_err(refused_text(refused));
     write_status(command, {}, std::nullopt);
     return kExitRefused;
   }
@@ -263,12 +237,14 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
 // The ledger is opened while the launch is planned. What is wrong with it is said first all the
 // same. The planner looks at the ledger's files meanwhile: those that opening makes (-wal and -shm
 // of a first run) it may find missing, which only says that no other name leads to them.
-int record_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
+int record_run(const RunCommand& command, const Home& home, const Inherited& inherited,
+               process::DigestCache& digests) {
   OpeningLedger opening(home, command.common);
   Result<Launch> launch = gather_launch(command, home, digests);
   EarlierProbes earlier(ledger_paths(home, command.common));
   std::optional<planner::PlanningOutcome> outcome;
   if (launch) {
+    add_inherited(inherited, command, *launch);
     outcome = plan_live(command, *launch, earlier, opening);
   }
   Result<RunLedger>& ledger = opening.wait();
@@ -294,8 +270,10 @@ Result<void> check_status_fd(const RunCommand& command) {
   return {};
 }
 
-Result<void> dry_run(const RunCommand& command, const Home& home, process::DigestCache& digests) {
-  const Launch launch = AASM_TRY(gather_launch(command, home, digests));
+Result<void> dry_run(const RunCommand& command, const Home& home, const Inherited& inherited,
+                     process::DigestCache& digests) {
+  Launch launch = AASM_TRY(gather_launch(command, home, digests));
+  add_inherited(inherited, command, launch);
   const auto outcome = plan_launch(launch, command, [&](planner::Backend& backend) {
     return probe_backend(backend, launch.conditions, launch.helper_path);
   });
@@ -307,9 +285,21 @@ Result<void> dry_run(const RunCommand& command, const Home& home, process::Diges
   return {};
 }
 
+// The supervisor holds the caller's environment and arguments: no core file of it. The helper sets
+// the program's limit by itself; without a boundary the program keeps the caller's.
+void forbid_core_file(const RunCommand& command) {
+  rlimit limit{};
+  if (command.isolation != schema::IsolationClass::kNone && ::getrlimit(RLIMIT_CORE, &limit) == 0) {
+    limit.rlim_cur = 0;
+    ::setrlimit(RLIMIT_CORE, &limit);
+  }
+}
+
 }  // namespace
 
 int run_exec(const RunCommand& given) {
+  const Inherited inherited = take_inherited();
+  forbid_core_file(given);
   crypto::prepare();
   const RunCommand command = with_absolute_paths(given);
   // Without a usable descriptor there is nowhere to write the status line.
@@ -323,10 +313,10 @@ int run_exec(const RunCommand& given) {
   }
   process::DigestCache digests = process::DigestCache::load(home->file("digests"));
   if (command.dry_run) {
-    const Result<void> done = dry_run(command, *home, digests);
+    const Result<void> done = dry_run(command, *home, inherited, digests);
     return done ? kExitOk : refuse(command, done.error(), kExitRefused);
   }
-  return record_run(command, *home, digests);
+  return record_run(command, *home, inherited, digests);
 }
 
 }  // namespace aasm::cli

@@ -3,6 +3,8 @@
 #include "aasm/claims/report.h"
 #include "aasm/schema/utf8.h"
 
+#include "refusal_text.h"
+
 namespace aasm::cli {
 namespace {
 
@@ -29,8 +31,7 @@ std::vector<std::string> warnings(const planner::PlanningOutcome& outcome) {
   std::vector<std::string> list;
   if (const schema::PlanRefused* refused = outcome.refused()) {
     for (const schema::Refusal& one : refused->refusals) {
-      const std::string reason(one.reason ? token(*one.reason) : token(one.launch));
-      list.push_back("a live run would be refused: " + reason + ": " + one.detail + " " + one.fix);
+      list.push_back("a live run would be refused: " + refusal_text(one));
     }
   }
   return list;
@@ -70,7 +71,69 @@ std::string environment_section(const Launch& launch) {
   names("delegated", launch.spec.credentials.delegated);
   names("removed", launch.spec.credentials.removed);
   names("ambient_unremoved", launch.spec.credentials.ambient_unremoved);
+  out += "values: never shown and never recorded\n";
   return out;
+}
+
+// What could be shown of each stated domain once the program runs.
+std::string evidence_source(const planner::PlanningOutcome& outcome, schema::Domain domain) {
+  const schema::PlanResolved* plan = outcome.plan();
+  for (const schema::CapabilityProbed& probe : outcome.probes) {
+    const schema::DomainCapability* found = probe.find(domain);
+    if (found != nullptr && plan != nullptr && plan->backend &&
+        plan->backend->id == probe.backend.id) {
+      return found->channel.mechanism == "none"
+                 ? "the set-up and one canary before the start; no single decision"
+                 : "single decisions, by " + found->channel.mechanism;
+    }
+  }
+  return "none";
+}
+
+std::string plan_section(const Launch& launch, const planner::PlanningOutcome& outcome) {
+  std::string out = "--- plan ---\n";
+  const schema::PlanResolved* plan = outcome.plan();
+  if (plan == nullptr) {
+    return out + "none: a live run would be refused, for the reasons at the end\n";
+  }
+  line(out, "digest", plan->digest.hex());
+  line(out, "posture", token(plan->posture));
+  for (std::size_t i = 0; i < plan->steps.size(); ++i) {
+    line(out, ("step " + std::to_string(i + 1)).c_str(), plan->steps[i]);
+  }
+  for (const schema::Requirement& one : launch.spec.requirements) {
+    line(out, ("evidence of " + std::string(token(one.domain))).c_str(),
+         evidence_source(outcome, one.domain));
+  }
+  return out;
+}
+
+schema::JsonValue policy_json(const Launch& launch) {
+  const schema::PolicyResolved& policy = launch.policy.record;
+  schema::JsonValue::Object object{{"state", schema::JsonValue(token(policy.state))},
+                                   {"source", schema::PathBytes(policy.source).to_json()}};
+  if (policy.document) {
+    object.emplace_back("digest", policy.document->hex());
+  }
+  object.emplace_back("requirements", static_cast<std::int64_t>(policy.requirements.size()));
+  return object;
+}
+
+schema::JsonValue launch_json(const Launch& launch, const RunCommand& command) {
+  return schema::JsonValue::Object{
+      {"working_dir", launch.spec.working_dir.to_json()},
+      {"program", launch.spec.program.to_json()},
+      {"arg_count", static_cast<std::int64_t>(command.argv.size()) - 1}};
+}
+
+schema::JsonValue steps_json(const planner::PlanningOutcome& outcome) {
+  schema::JsonValue::Array steps;
+  if (const schema::PlanResolved* plan = outcome.plan()) {
+    for (const std::string& step : plan->steps) {
+      steps.emplace_back(step);
+    }
+  }
+  return steps;
 }
 
 }  // namespace
@@ -83,6 +146,7 @@ Result<std::string> render_dry_run(const Launch& launch, const RunCommand& comma
   line(out, "agent_id", launch.spec.identity.agent_id);
   line(out, "trace_id", report.trace_id);
   line(out, "session_id", report.session_id);
+  out += "\n" + claims::render_summary(report);
   out += "\n--- preview fidelity ---\n";
   out += "Nothing was started and nothing was recorded. Backends were probed now, on this host;\n";
   out += "a live run binds the same plan as long as policy, program, environment and host stay.\n";
@@ -91,10 +155,13 @@ Result<std::string> render_dry_run(const Launch& launch, const RunCommand& comma
   out += "\n" + policy_section(launch);
   out += "\n" + claims::render_human(report);
   out += "\n" + claims::render_machine(report);
+  out += "\n" + plan_section(launch, outcome);
+  out += "\n--- managed settings ---\n";
+  out += "none: a generic command has no settings that aasm manages\n";
   out += "\n" + launch_section(launch, command);
   out += "\n" + environment_section(launch);
   for (const std::string& warning : warnings(outcome)) {
-    out += "\nwarning: " + escape_for_display(warning) + "\n";
+    out += "\nwarning: " + warning;
   }
   return out;
 }
@@ -109,6 +176,9 @@ Result<schema::JsonValue> dry_run_json(const Launch& launch, const RunCommand& c
   }
   return schema::JsonValue(schema::JsonValue::Object{{"schema", "aasm.dry-run/1"},
                                                      {"report", claims::render_json(report)},
+                                                     {"policy", policy_json(launch)},
+                                                     {"launch", launch_json(launch, command)},
+                                                     {"steps", steps_json(outcome)},
                                                      {"warnings", std::move(texts)}});
 }
 

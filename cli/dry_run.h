@@ -13,7 +13,7 @@ namespace aasm::cli {
 schema::Result<std::string> render_dry_run(const Launch& launch, const RunCommand& command,
                                            const planner::PlanningOutcome& outcome);
 
-// The same as JSON: {"schema":"aasm.dry-run/1","report":{...},"warnings":[...]}.
+// The same as JSON: schema/json/printed/dry-run.schema.json.
 schema::Result<schema::JsonValue> dry_run_json(const Launch& launch, const RunCommand& command,
                                                const planner::PlanningOutcome& outcome);
 

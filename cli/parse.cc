@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "aasm/schema/utf8.h"
+
 #include "exit_status.h"
+#include "not_built.h"
 #include "options.h"
 #include "version.h"
 
@@ -330,7 +333,10 @@ ParseMessage message_for(Commands& all, const CLI::ParseError& error, int usage)
     return {0, out.str(), false};
   }
   const std::string hint = "; see 'aasm --help' or 'aasm COMMAND --help'";
-  return {usage, std::string("error: ") + error.what() + hint + "\n", true};
+  return {usage,
+          "error: " + schema::escape_for_display(error.what()) + choices_for(error.what()) + hint +
+              "\n",
+          true};
 }
 
 }  // namespace
@@ -345,6 +351,9 @@ std::variant<Command, ParseMessage> parse_command_line(std::vector<std::string> 
       args.erase(at, args.end());
       cut = true;
     }
+  }
+  if (std::optional<std::string> missing = not_built_yet(args)) {
+    return ParseMessage{kExitRefused, *std::move(missing), true};
   }
   const auto all = std::make_unique<Commands>();
   build(*all, is_run_exec(args));

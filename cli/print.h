@@ -20,7 +20,12 @@ schema::Result<void> write_out(std::string_view text);
 // "error: <message>" with the system's word for os_errno when there is one, escaped, and a newline.
 std::string error_line(const schema::Error& error);
 
-// One JSON text and a newline on stdout.
+// A JSON text and a newline. What a terminal acts on or does not show (C1, bidirectional controls
+// and the like, wherever escape_for_display would replace it) is written as \uXXXX, which means the
+// same.
+std::string json_line(const schema::JsonValue& value);
+
+// One such line on stdout.
 void print_json(const schema::JsonValue& value);
 
 // Nanoseconds since the epoch as "2026-01-02 03:04:05Z".

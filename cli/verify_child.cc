@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "aasm/process/self_confine.h"
-#include "aasm/schema/json_write.h"
 #include "aasm/sqlite/harden.h"
 
 #include "exit_status.h"
+#include "print.h"
 
 namespace aasm::cli {
 namespace {
@@ -110,8 +110,8 @@ void keep_only(process::BorrowedFd out) {
 
 Verified render(const verifier::VerifyReport& report, Format format) {
   return {verifier::exit_status(report.verdict),
-          format == Format::kJson ? schema::json_write(report.json) + "\n" : report.text,
-          report.new_state, report.fork_note, report.file_refused};
+          format == Format::kJson ? json_line(report.json) : report.text, report.new_state,
+          report.fork_note, report.file_refused};
 }
 
 void run_verify_child(verifier::VerifyRequest request, Format format, process::BorrowedFd scratch,

@@ -177,6 +177,7 @@ class Cascade {
         rule.operation = "call";
         rule.selector = {SelectorType::kSyscall, schema::PathBytes(entry.text)};
         rule.line = entry.at.line;
+        rule.column = entry.at.column;
         calls->rules.push_back(std::move(rule));
       }
     }

@@ -232,6 +232,7 @@ class DomainIntersection {
       rule.operation = facet.operation;
       rule.selector = {SelectorType::kPathPrefix, schema::PathBytes(denials_[i].path)};
       rule.line = denials_[i].at.line;
+      rule.column = denials_[i].at.column;
       out_.rules.push_back(std::move(rule));
     }
   }

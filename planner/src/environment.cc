@@ -1,81 +1,41 @@
 #include "aasm/planner/environment.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "aasm/schema/json_write.h"
 #include "aasm/schema/utf8.h"
 
 namespace aasm::planner {
 namespace {
 
-// The name tests of the reference implementation, kept so that both report the same names.
-constexpr std::array<std::string_view, 14> kMetadata = {"AWS_EC2_METADATA_SERVICE_ENDPOINT",
-                                                        "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
-                                                        "AWS_EC2_METADATA_DISABLED",
-                                                        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-                                                        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-                                                        "ECS_CONTAINER_METADATA_URI",
-                                                        "ECS_CONTAINER_METADATA_URI_V4",
-                                                        "GCE_METADATA_HOST",
-                                                        "GCE_METADATA_ROOT",
-                                                        "GCE_METADATA_IP",
-                                                        "IMDS_ENDPOINT",
-                                                        "MSI_ENDPOINT",
-                                                        "IDENTITY_ENDPOINT",
-                                                        "AZURE_POD_IDENTITY_AUTHORITY_HOST"};
-constexpr std::array<std::string_view, 8> kAuthAgents = {
-    "SSH_AUTH_SOCK", "SSH_AGENT_PID",  "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS",
-    "DOCKER_HOST",   "CONTAINER_HOST", "PODMAN_HOST"};
-constexpr std::array<std::string_view, 3> kSupervisorPrefixes = {"AA_", "AASM_", "AGENT_ASSEMBLY_"};
-constexpr std::array<std::string_view, 7> kCloudPrefixes = {"AWS_",    "AZURE_",  "GCP_", "GCLOUD_",
-                                                            "GOOGLE_", "ALIYUN_", "OCI_"};
-constexpr std::array<std::string_view, 3> kCloudNames = {"KUBECONFIG", "BOTO_CONFIG",
-                                                         "CLOUDSDK_CONFIG"};
-constexpr std::array<std::string_view, 3> kConnectionSuffixes = {"_URL", "_URI", "_DSN"};
-constexpr std::array<std::string_view, 7> kSecretFragments = {"TOKEN", "KEY",  "SECRET", "PASSWORD",
-                                                              "PASS",  "CRED", "AUTH"};
+using schema::AmbientAuthority;
+using schema::AuthorityFate;
+using schema::SensitiveName;
 
-template <std::size_t N>
-bool is_one_of(std::string_view name, const std::array<std::string_view, N>& list) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+// A plan is one record of at most 65,000 bytes (docs/spec/ledger-format.md section 2) and has much
+// else to say; an environment may have megabytes of names. A name may have 128 KiB (execve(2)).
+constexpr std::size_t kListBytes = 16000;
+constexpr std::size_t kMaxNameBytes = 1024;
+constexpr std::size_t kCutNameBytes = 256;
+constexpr std::size_t kMaxDescriptors = 200;
+
+std::size_t bytes_in_record(const std::string& text) {
+  return schema::json_write(schema::JsonValue(text)).size() + 1;
 }
 
-template <std::size_t N>
-bool starts_with_one_of(std::string_view name, const std::array<std::string_view, N>& list) {
-  return std::any_of(list.begin(), list.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-template <std::size_t N>
-bool ends_with_one_of(std::string_view name, const std::array<std::string_view, N>& list) {
-  return std::any_of(list.begin(), list.end(),
-                     [&](std::string_view suffix) { return name.ends_with(suffix); });
-}
-
-bool holds_secret_fragment(std::string_view name) {
-  return std::any_of(kSecretFragments.begin(), kSecretFragments.end(), [&](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
-  });
-}
-
-std::string upper(std::string_view name) {
-  std::string result(name);
-  for (char& c : result) {
-    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
-  return result;
-}
-
-// Names go into records, which are text and have a size. A name may have 128 KiB (execve(2)).
+// Names go into records, which are text; long ones are cut and say so.
 std::string recordable(std::string_view name) {
-  constexpr std::size_t kMaxBytes = 1024;
-  constexpr std::size_t kShownBytes = 256;
-  if (name.size() > kMaxBytes) {
-    return schema::escape_for_display(name.substr(0, kShownBytes)) + "... (a name of " +
-           std::to_string(name.size()) + " bytes)";
+  std::string text =
+      schema::is_valid_utf8(name) ? std::string(name) : schema::escape_for_display(name);
+  if (text.size() <= kMaxNameBytes) {
+    return text;
   }
-  return schema::is_valid_utf8(name) ? std::string(name) : schema::escape_for_display(name);
+  text.resize(kCutNameBytes);
+  while (!schema::is_valid_utf8(text)) {
+    text.pop_back();
+  }
+  return text + "... (a name of " + std::to_string(name.size()) + " bytes)";
 }
 
 void sort_unique(std::vector<std::string>& names) {
@@ -99,57 +59,113 @@ std::vector<int> descriptors_of(const CredentialGrants& grants) {
   return numbers;
 }
 
-}  // namespace
+// One name of the environment and what becomes of it.
+struct Named {
+  std::string name;
+  std::optional<SensitiveKind> kind;
+  AuthorityFate fate = AuthorityFate::kRemoved;
 
-std::optional<SensitiveKind> sensitive_kind(std::string_view name) {
-  const std::string text = upper(name);
-  if (is_one_of(text, kMetadata)) {
-    return SensitiveKind::kMetadataEndpoint;
+  bool operator==(const Named&) const = default;
+};
+
+AuthorityFate fate_of(std::string_view entry, std::string_view name,
+                      std::optional<SensitiveKind> kind, const CredentialGrants& grants) {
+  if (!grants.environment) {
+    return AuthorityFate::kAmbientUnremoved;
   }
-  if (is_one_of(text, kAuthAgents)) {
-    return SensitiveKind::kAuthAgent;
-  }
-  const bool secret = holds_secret_fragment(text);
-  if (secret && starts_with_one_of(text, kSupervisorPrefixes)) {
-    return SensitiveKind::kSupervisorCredential;
-  }
-  if (is_one_of(text, kCloudNames) || (secret && starts_with_one_of(text, kCloudPrefixes))) {
-    return SensitiveKind::kCloudCredential;
-  }
-  if (ends_with_one_of(text, kConnectionSuffixes)) {
-    return SensitiveKind::kConnectionString;
-  }
-  return secret ? std::optional(SensitiveKind::kServiceToken) : std::nullopt;
+  const std::vector<std::string>& named = *grants.environment;
+  const bool passes = entry.find('=') != std::string_view::npos &&
+                      std::find(named.begin(), named.end(), name) != named.end() &&
+                      kind != SensitiveKind::kSupervisorCredential;
+  return passes ? AuthorityFate::kDelegated : AuthorityFate::kRemoved;
 }
+
+std::vector<std::string> names_with(const std::vector<Named>& all, AuthorityFate fate,
+                                    bool sensitive_only) {
+  std::vector<std::string> names;
+  for (const Named& one : all) {
+    if (one.fate == fate && (one.kind || !sensitive_only)) {
+      names.push_back(one.name);
+    }
+  }
+  sort_unique(names);
+  return names;
+}
+
+std::int64_t count_of(const std::vector<std::string>& names) {
+  return static_cast<std::int64_t>(names.size());
+}
+
+// The names that look like credentials: removed ones only where the name is nowhere passed on.
+void list_sensitive(std::vector<Named> all, const std::vector<std::string>& removed,
+                    AmbientAuthority& ambient) {
+  std::sort(all.begin(), all.end(), [](const Named& a, const Named& b) {
+    return a.name != b.name ? a.name < b.name : a.fate < b.fate;
+  });
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::size_t bytes = 0;
+  for (const Named& one : all) {
+    if (!one.kind || (one.fate == AuthorityFate::kRemoved &&
+                      !std::binary_search(removed.begin(), removed.end(), one.name))) {
+      continue;
+    }
+    constexpr std::size_t kMemberBytes = 80;  // of kind and fate and what stands around them
+    bytes += bytes_in_record(one.name) + kMemberBytes;
+    if (bytes > kListBytes) {
+      ++ambient.sensitive_unlisted;
+    } else {
+      ambient.sensitive.push_back({one.name, *one.kind, one.fate});
+    }
+  }
+}
+
+}  // namespace
 
 EnvironmentPlan plan_environment(const std::vector<std::string>& environment,
                                  const CredentialGrants& grants) {
   EnvironmentPlan plan;
   plan.descriptors = descriptors_of(grants);
+  std::vector<Named> all;
   for (const std::string& entry : environment) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
     const std::optional<SensitiveKind> kind = sensitive_kind(name);
-    if (!grants.environment) {
-      plan.environment.push_back(entry);
-      if (kind) {
-        plan.posture.ambient_unremoved.push_back(recordable(name));
-      }
-      continue;
-    }
-    const std::vector<std::string>& named = *grants.environment;
-    const bool passes = entry.find('=') != std::string::npos &&
-                        std::find(named.begin(), named.end(), name) != named.end() &&
-                        kind != SensitiveKind::kSupervisorCredential;
-    if (passes) {
+    const AuthorityFate fate = fate_of(entry, name, kind, grants);
+    if (fate != AuthorityFate::kRemoved) {
       plan.environment.push_back(entry);
     }
-    (passes ? plan.posture.delegated : plan.posture.removed).push_back(recordable(name));
+    all.push_back({recordable(name), kind, fate});
   }
-  sort_unique(plan.posture.removed);
-  sort_unique(plan.posture.delegated);
-  take_out(plan.posture.removed, plan.posture.delegated);
-  sort_unique(plan.posture.ambient_unremoved);
+  CredentialPosture& posture = plan.posture;
+  posture.removed = names_with(all, AuthorityFate::kRemoved, false);
+  posture.delegated = names_with(all, AuthorityFate::kDelegated, false);
+  take_out(posture.removed, posture.delegated);
+  posture.ambient_unremoved = names_with(all, AuthorityFate::kAmbientUnremoved, true);
+  plan.ambient.removed = count_of(posture.removed);
+  plan.ambient.delegated = count_of(posture.delegated);
+  plan.ambient.ambient_unremoved =
+      count_of(names_with(all, AuthorityFate::kAmbientUnremoved, false));
+  list_sensitive(std::move(all), posture.removed, plan.ambient);
   return plan;
+}
+
+void list_descriptors(const std::vector<schema::InheritedDescriptor>& inherited,
+                      const std::vector<int>& passed, bool closes_others,
+                      AmbientAuthority& ambient) {
+  ambient.descriptors_listed = true;
+  for (schema::InheritedDescriptor one : inherited) {
+    const bool listed =
+        std::any_of(passed.begin(), passed.end(), [&](int number) { return number == one.number; });
+    if (one.fate != AuthorityFate::kRemoved) {  // the caller knows that it is closed
+      one.fate = listed          ? AuthorityFate::kDelegated
+                 : closes_others ? AuthorityFate::kRemoved
+                                 : AuthorityFate::kAmbientUnremoved;
+    }
+    if (ambient.descriptors.size() == kMaxDescriptors) {
+      ++ambient.descriptors_unlisted;
+    } else {
+      ambient.descriptors.push_back(one);
+    }
+  }
 }
 
 }  // namespace aasm::planner

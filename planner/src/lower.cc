@@ -95,6 +95,7 @@ schema::PolicyRule make_rule(std::string id, const std::string& operation, Selec
   rule.selector.type = type;
   rule.selector.value = schema::PathBytes(std::move(value));
   rule.line = at.line;
+  rule.column = at.column;
   return rule;
 }
 

@@ -15,6 +15,7 @@ BuiltSpec build_spec(const ResolvedPolicy& policy, const SpecInputs& inputs) {
   built.spec.requirements = policy.record.requirements;
   built.spec.on_denial = policy.record.on_denial;
   built.spec.credentials = built.environment.posture;
+  built.spec.ambient = built.environment.ambient;
   return built;
 }
 

@@ -1,6 +1,8 @@
 #include "aasm/planner/refusal.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "aasm/schema/utf8.h"
@@ -25,7 +27,7 @@ std::string domain_of(const UnmetRequirement& unmet) {
   return std::string(schema::token(unmet.requirement.domain));
 }
 
-// "`filesystem.read.allow` (p.yaml line 3) asks aasm-native to prevent what filesystem_read covers"
+// "`filesystem.read.allow` (p.yaml:3:5) asks aasm-native to prevent what filesystem_read covers"
 std::string asked(const UnmetRequirement& unmet) {
   const bool prevent = unmet.requirement.intent == schema::Intent::kPreventBeforeEffect;
   return describe_place(unmet.requirement, unmet.policy) + " asks " + displayed(unmet.backend) +
@@ -77,6 +79,18 @@ std::string source_name(const PolicyView& policy) {
   return policy.source.empty() ? std::string("the policy") : displayed(policy.source);
 }
 
+std::string source_place(const PolicyView& policy, std::optional<std::int64_t> line,
+                         std::optional<std::int64_t> column) {
+  if (!line) {
+    return source_name(policy);
+  }
+  if (policy.source.empty()) {
+    return "line " + std::to_string(*line);
+  }
+  const std::string place = displayed(policy.source) + ":" + std::to_string(*line);
+  return column ? place + ":" + std::to_string(*column) : place;
+}
+
 std::string describe_place(const Requirement& requirement, const PolicyView& policy) {
   const auto place =
       std::find_if(policy.places.begin(), policy.places.end(),
@@ -84,8 +98,8 @@ std::string describe_place(const Requirement& requirement, const PolicyView& pol
   if (place == policy.places.end()) {
     return quoted_display(requirement.default_rule);
   }
-  return quoted_display(place->node) + " (" + source_name(policy) + " line " +
-         std::to_string(place->at.line) + ")";
+  return quoted_display(place->node) + " (" +
+         source_place(policy, place->at.line, place->at.column) + ")";
 }
 
 Refusal refuse_no_capability_reported(const UnmetRequirement& unmet) {
@@ -176,6 +190,50 @@ Refusal refuse_requirement(RefusalReason reason, const UnmetRequirement& unmet) 
       return refuse_no_evidence_produced(unmet);
   }
   return refuse_no_capability_reported(unmet);
+}
+
+namespace {
+
+// What has to be put right first comes first: with no policy nothing else can be judged.
+int rank_of(schema::LaunchRefusal launch) {
+  switch (launch) {
+    case schema::LaunchRefusal::kNestedRunUnsupported:
+      return 0;
+    case schema::LaunchRefusal::kPolicyUnconfigured:
+    case schema::LaunchRefusal::kPolicyLoadFailed:
+    case schema::LaunchRefusal::kPolicyPermissive:
+      return 1;
+    case schema::LaunchRefusal::kNoRequirements:
+    case schema::LaunchRefusal::kFilesystemNotStated:
+      return 2;
+    case schema::LaunchRefusal::kGrantCoversEvidence:
+    case schema::LaunchRefusal::kGrantCoversControl:
+      return 3;
+    case schema::LaunchRefusal::kRequirementUnmet:
+      return 4;
+    case schema::LaunchRefusal::kBackendUnavailable:
+      return 5;
+    case schema::LaunchRefusal::kProgramNotFound:
+    case schema::LaunchRefusal::kProgramNotExecutable:
+      return 6;
+  }
+  return 7;
+}
+
+auto key_of(const Refusal& refusal) {
+  return std::tuple(rank_of(refusal.launch), refusal.launch, refusal.domain, refusal.reason,
+                    std::string_view(refusal.detail), std::string_view(refusal.fix));
+}
+
+}  // namespace
+
+void sort_refusals(std::vector<Refusal>& refusals) {
+  std::sort(refusals.begin(), refusals.end(),
+            [](const Refusal& a, const Refusal& b) { return key_of(a) < key_of(b); });
+  refusals.erase(
+      std::unique(refusals.begin(), refusals.end(),
+                  [](const Refusal& a, const Refusal& b) { return key_of(a) == key_of(b); }),
+      refusals.end());
 }
 
 }  // namespace aasm::planner

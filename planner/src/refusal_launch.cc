@@ -28,9 +28,8 @@ std::string listed(const std::vector<std::string>& items) {
 }
 
 std::string grant_of(const schema::PolicyRule& rule, const PolicyView& policy) {
-  std::string text = quoted_display(rule.id) + " (" + source_name(policy);
-  text += rule.line ? " line " + std::to_string(*rule.line) + ")" : ")";
-  return text + " grants to " + displayed(rule.operation) + " " +
+  return quoted_display(rule.id) + " (" + source_place(policy, rule.line, rule.column) +
+         ") grants to " + displayed(rule.operation) + " " +
          quoted_display(rule.selector.value.bytes());
 }
 
@@ -43,6 +42,15 @@ Refusal refuse_backend_unavailable(const std::string& backend, const std::string
           ". Nothing else takes its place, and the program is not run without a boundary",
       "provide what it needs, choose another class or backend (`aasm backends list`), or pass "
       "`--isolation none` to run without a boundary and have the record say so");
+}
+
+Refusal refuse_backends_not_built(const std::vector<std::string>& backends) {
+  return launch_refusal(LaunchRefusal::kBackendUnavailable,
+                        "not built in this version, and so of no help here: " + listed(backends) +
+                            ". Nothing else takes their place, and the program is not run without "
+                            "a boundary",
+                        "choose a class that this version builds (`aasm backends list`), or pass "
+                        "`--isolation none` to run without a boundary and have the record say so");
 }
 
 Refusal refuse_unknown_backend(const std::string& backend, const std::vector<std::string>& known) {
@@ -153,6 +161,24 @@ Refusal refuse_grant_covers_control(const schema::PolicyRule& rule,
                         "does not write (--policy FILE names a policy elsewhere)");
 }
 
+Refusal refuse_descriptor_of_evidence(std::int64_t number, const std::string& path) {
+  return launch_refusal(LaunchRefusal::kGrantCoversEvidence,
+                        "descriptor " + std::to_string(number) +
+                            ", which the program would inherit, refers to " + quoted_display(path) +
+                            ": ledger, keys and trust are out of a program's reach, also by a "
+                            "descriptor that is open already",
+                        "close the descriptor, or redirect it elsewhere, when you start aasm");
+}
+
+Refusal refuse_descriptor_of_control(std::int64_t number, const std::string& path) {
+  return launch_refusal(LaunchRefusal::kGrantCoversControl,
+                        "descriptor " + std::to_string(number) +
+                            ", which the program would inherit, is open for writing on " +
+                            quoted_display(path) +
+                            ": the program could change what confines the next run",
+                        "close the descriptor, or redirect it elsewhere, when you start aasm");
+}
+
 Refusal refuse_program_not_found(const std::string& program) {
   return launch_refusal(LaunchRefusal::kProgramNotFound,
                         "there is no program " + quoted_display(program) + " here or along PATH",
@@ -171,6 +197,31 @@ Refusal refuse_nested_run() {
                         "yet: it would have no key of its own to record with",
                         "start the program directly, it stays inside the boundary of the outer "
                         "run; or start the second run from outside");
+}
+
+std::string advice_for(schema::RunEnding ending) {
+  switch (ending) {
+    case schema::RunEnding::kFinished:
+      return {};
+    case schema::RunEnding::kRefused:
+      return "each reason above says what to do";
+    case schema::RunEnding::kPrepareFailed:
+      return "the boundary could not be built as planned; `aasm backends probe` shows what this "
+             "host gives, and the step above names what failed";
+    case schema::RunEnding::kCanaryFailed:
+      return "a forbidden action was not refused inside the boundary, so the program was not "
+             "started; run `aasm backends probe`, and report this host if the probe says that it "
+             "is refused";
+    case schema::RunEnding::kSelfProtectionFailed:
+      return "aasm's own files or processes could be reached from inside; move AASM_HOME out of "
+             "what the policy grants, and run `aasm backends probe`";
+    case schema::RunEnding::kExecFailed:
+      return "the kernel would not execute the program inside the boundary: the policy has to "
+             "grant reading and executing it, its interpreter and its libraries";
+    case schema::RunEnding::kEvidenceFailure:
+      return "make room or restore access where the ledger is, then run `aasm verify`";
+  }
+  return {};
 }
 
 }  // namespace aasm::planner

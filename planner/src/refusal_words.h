@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,5 +15,9 @@ std::string quoted_display(std::string_view text);
 
 // The path of the policy, or "the policy".
 std::string source_name(const PolicyView& policy);
+
+// "/etc/p.yaml:7:5", as far as it is known.
+std::string source_place(const PolicyView& policy, std::optional<std::int64_t> line,
+                         std::optional<std::int64_t> column);
 
 }  // namespace aasm::planner

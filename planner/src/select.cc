@@ -160,6 +160,12 @@ class Selection {
     if (chosen_) {
       return;
     }
+    if (not_built_.size() > 1) {
+      rejections.push_back(refuse_backends_not_built(not_built_));
+    } else if (!not_built_.empty()) {
+      rejections.push_back(refuse_backend_unavailable(not_built_.front(),
+                                                      "not built in this version" + built_text()));
+    }
     if (rejections.empty()) {
       rejections.push_back(refuse_backend_unavailable(std::string(schema::token(input_.isolation)),
                                                       "no backend of this class is known"));
@@ -206,7 +212,12 @@ class Selection {
       rejections.push_back(refuse_backend_unavailable(stop.id, reason));
     };
     if (stop.backend == nullptr) {
-      return unavailable("not built in this version" + built_text());
+      unavailable("not built in this version" + built_text());
+      if (!input_.backend_pin) {  // told together at the end of the walk
+        rejections.pop_back();
+        not_built_.push_back(stop.id);
+      }
+      return;
     }
     schema::Result<schema::CapabilityProbed> probed = input_.probe(*stop.backend);
     if (!probed) {
@@ -263,6 +274,8 @@ class Selection {
     record.selection = mode_of(input_);
     record.candidates = std::move(candidates_);
     record.refusals = std::move(refusals_);
+    sort_refusals(record.refusals);
+    record.ambient = input_.spec.ambient;
     return {std::move(record), nullptr, std::move(probes_)};
   }
 
@@ -273,6 +286,7 @@ class Selection {
     plan.posture = schema::LaunchPosture::kUnconfined;
     plan.outcomes = unconfined_outcomes(input_.spec.requirements);
     plan.digest = plan_digest(input_.spec, plan, input_.hash);
+    plan.ambient = input_.spec.ambient;
     return {std::move(plan), nullptr, {}};
   }
 
@@ -287,6 +301,7 @@ class Selection {
     plan.outcomes = std::move(chosen_->negotiation.outcomes);
     plan.steps = chosen_->backend->steps(input_.spec);
     plan.digest = plan_digest(input_.spec, plan, input_.hash);
+    plan.ambient = input_.spec.ambient;
     return {std::move(plan), chosen_->backend, std::move(probes_)};
   }
 
@@ -294,6 +309,7 @@ class Selection {
   const PolicyView view_;
   std::vector<Refusal> refusals_;
   std::vector<Candidate> candidates_;
+  std::vector<std::string> not_built_;
   std::vector<schema::CapabilityProbed> probes_;
   std::optional<Chosen> chosen_;
 };

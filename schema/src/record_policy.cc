@@ -24,8 +24,8 @@ Result<void> PolicyRule::check() const {
   if (id.empty() || operation.empty()) {
     return invalid("a rule has an id and an operation");
   }
-  if (line && *line < 1) {
-    return invalid("lines count from 1");
+  if ((line && *line < 1) || (column && (*column < 1 || !line))) {
+    return invalid("lines and columns count from 1, and a column is one of a line");
   }
   return {};
 }

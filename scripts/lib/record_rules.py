@@ -60,7 +60,8 @@ RULES = {
         when(is_one_of("ending", "finished"), fields(program_started={"const": True}))],
     "Selector": [when(is_one_of("type", "whole"), fields(value=EMPTY_TEXT | {"type": "string"}),
                       fields(value={"not": {"const": ""}}))],
-    "PolicyRule": [fields(id=FILLED, operation=FILLED, line=FROM_ONE)],
+    "PolicyRule": [fields(id=FILLED, operation=FILLED, line=FROM_ONE, column=FROM_ONE),
+                   when(present("column"), present("line"))],
     "Requirement": [fields(default_rule=FILLED)],
     "PolicyResolved": [
         fields(on_denial={"enum": ["errno", "kill"]}),
@@ -90,6 +91,10 @@ RULES = {
         when(is_one_of("launch", "requirement_unmet", "backend_unavailable"), {}, absent("reason")),
         when(is_one_of("launch", "backend_unavailable"), fields(reason={"const": "prerequisite_unsatisfied"}))],
     "PlanRefused": [fields(refusals=FILLED_LIST)],
+    "InheritedDescriptor": [fields(number=COUNT)],
+    "AmbientAuthority": [
+        fields(removed=COUNT, delegated=COUNT, ambient_unremoved=COUNT, sensitive_unlisted=COUNT, descriptors_unlisted=COUNT),
+        when(is_one_of("descriptors_listed", False), fields(descriptors=EMPTY_LIST, descriptors_unlisted={"const": 0}))],
     "Control": [when(is_one_of("installed", True), fields(errno={"const": 0}))],
     "ControlPrepared": [fields(part=FROM_ONE, parts=FROM_ONE)],
     "BoundaryProved": [fields(part=FROM_ONE, parts=FROM_ONE)],
@@ -115,6 +120,7 @@ COMMENTS = {
                        "two documents of one scope: no scope twice in scope and extends"],
     "CapabilityProbed": ["two reports on one domain: no domain twice in domains"],
     "PlanResolved": ["two outcomes for one domain: no domain twice in outcomes"],
+    "AmbientAuthority": ["inherited descriptors are not ascending: the numbers of descriptors rise"],
     "ControlPrepared": ["a part past the last: part <= parts"],
     "BoundaryProved": ["a part past the last: part <= parts"],
     "Event": ["more processes than actions: pids <= count"],

@@ -48,7 +48,8 @@ def _policy(body: Body) -> Iterator[Rule]:
         yield requirement["default_rule"] != "", "default_rule"
         for rule in requirement["rules"]:
             yield rule["id"] != "" and rule["operation"] != "", "rule id or operation"
-            yield rule.get("line", 1) >= 1, "line"
+            yield rule.get("line", 1) >= 1 and rule.get("column", 1) >= 1, "line or column"
+            yield "column" not in rule or "line" in rule, "column without a line"
             selector = rule["selector"]
             yield (selector["value"] == "") == (selector["type"] == "whole"), "selector value"
 
@@ -68,6 +69,16 @@ def _probed(body: Body) -> Iterator[Rule]:
             yield domain["reason"] != "" and nothing, "unsupported domain"
 
 
+def _ambient(body: Body) -> Iterator[Rule]:
+    if (ambient := body.get("ambient")) is None:
+        return
+    counts = ("removed", "delegated", "ambient_unremoved", "sensitive_unlisted", "descriptors_unlisted")
+    yield all(ambient[name] >= 0 for name in counts), "a negative count"
+    numbers = [one["number"] for one in ambient["descriptors"]]
+    yield numbers == sorted(set(numbers)) and min(numbers, default=0) >= 0, "descriptor numbers"
+    yield ambient["descriptors_listed"] or (not numbers and ambient["descriptors_unlisted"] == 0), "descriptors not listed"
+
+
 def _plan(body: Body) -> Iterator[Rule]:
     none = body["requested"] == "none"
     yield ("backend" in body) != none, "backend"
@@ -76,6 +87,7 @@ def _plan(body: Body) -> Iterator[Rule]:
     for outcome in body["outcomes"]:
         yield ("reason" in outcome) == (outcome["kind"] in ("degraded", "unmet")), "reason of an outcome"
         yield outcome["kind"] != "degraded" or body["posture"] != "ready", "degraded and ready"
+    yield from _ambient(body)
 
 
 def _refused(body: Body) -> Iterator[Rule]:
@@ -86,6 +98,7 @@ def _refused(body: Body) -> Iterator[Rule]:
         yield ("domain" in refusal) == unmet, "domain"
         lacks = (refusal["launch"], refusal.get("reason")) == ("backend_unavailable", "prerequisite_unsatisfied")
         yield ("reason" in refusal) == unmet or lacks, "reason"
+    yield from _ambient(body)
 
 
 def _parts(body: Body) -> Iterator[Rule]:

@@ -139,6 +139,7 @@ TEST(EvidenceTest, CredentialNamesComeFromTheCallerAndTheControl) {
   Records run = sample_run();
   schema::Control& environment = body_of<schema::ControlPrepared>(run).controls.at(3);
   environment.removed = {"KUBECONFIG"};
+  body_of<schema::PlanResolved>(run).ambient.reset();
   RunFacts facts = facts_of(run);
   facts.set_credentials({{"AWS_SECRET"}, {"PATH"}, {}});
   const CredentialNames names = facts.credentials();
@@ -153,10 +154,22 @@ TEST(EvidenceTest, AnEnvironmentLeftOpenDelegatesNothingAndNamesWhatIsInReach) {
   schema::Control& environment = body_of<schema::ControlPrepared>(run).controls.at(3);
   environment.installed = false;
   environment.ambient_unremoved = {"KUBECONFIG"};
+  body_of<schema::PlanResolved>(run).ambient.reset();
   const CredentialNames names = facts_of(run).credentials();
   EXPECT_EQ(names.ambient_unremoved, std::vector<std::string>{"KUBECONFIG"});
   EXPECT_TRUE(names.delegated.empty());
   EXPECT_TRUE(names.removed.empty());
+}
+
+TEST(EvidenceTest, TheInventoryOfThePlanNamesWhatNoControlDoes) {
+  Records run = sample_run();
+  remove_kind<schema::ControlPrepared>(run);
+  schema::AmbientAuthority& held = *body_of<schema::PlanResolved>(run).ambient;
+  held.sensitive[0].fate = schema::AuthorityFate::kAmbientUnremoved;
+  held.descriptors[3].fate = schema::AuthorityFate::kAmbientUnremoved;
+  const RunFacts facts = facts_of(run);
+  EXPECT_EQ(facts.credentials().ambient_unremoved, std::vector<std::string>{"GITHUB_TOKEN"});
+  EXPECT_EQ(facts.descriptors(), (std::vector<std::int64_t>{0, 1, 2, 7}));
 }
 
 TEST(EvidenceTest, SelfProtectionIsListedByDomainWithItsRules) {

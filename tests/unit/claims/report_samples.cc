@@ -111,6 +111,7 @@ Records hostile_run() {
   plan.candidates.at(0).reason = evil;
   plan.outcomes.at(4).achieved = evil;
   plan.outcomes.at(5).detail = evil;
+  plan.ambient->sensitive.at(0).name = evil;
   schema::PolicyResolved& policy = body_of<schema::PolicyResolved>(run);
   policy.gaps.at(0).reason = evil;
   policy.unmapped.at(0).node = evil;
@@ -121,6 +122,12 @@ Records hostile_run() {
   prepared.controls.at(5).note = evil;
   prepared.failed_step = evil;
   body_of<schema::BoundaryProved>(run).no_canary.at(0).reason = evil;
+  policy.source = schema::PathBytes(evil);
+  schema::Event denied = denied_ptrace();
+  denied.operation = evil;
+  denied.object.name = evil;
+  denied.executable = schema::PathBytes(evil + std::string(4000, '\xff'));
+  set_events(run, {denied});
   return run;
 }
 

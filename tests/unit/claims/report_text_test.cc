@@ -241,7 +241,13 @@ TEST(ReportTextTest, NoTextFromOutsideMakesALineOfItsOwn) {
   const std::string human = render_human(hostile);
   const std::vector<std::string> lines = lines_of(human);
   EXPECT_EQ(std::count(lines.begin(), lines.end(), "--- execution isolation ---"), 1);
-  for (const std::string& text : {human, render_machine(hostile)}) {
+  const std::string summary = render_summary(hostile);
+  const std::vector<std::string> screen = lines_of(summary);
+  EXPECT_LE(screen.size(), 24U) << summary;
+  EXPECT_EQ(std::count_if(screen.begin(), screen.end(),
+                          [](const std::string& one) { return one.rfind("---", 0) == 0; }),
+            1);
+  for (const std::string& text : {human, render_machine(hostile), summary}) {
     EXPECT_TRUE(schema::is_valid_utf8(text));
     EXPECT_FALSE(contains(text, "\x1b"));
     EXPECT_FALSE(contains(text, "\r"));
@@ -284,8 +290,9 @@ TEST(ReportTextTest, NoRenderingPromisesAbsolutes) {
       "fully protected",  "guaranteed",   "completely"};
   for (const NamedReport& sample : report_samples()) {
     SCOPED_TRACE(sample.name);
-    for (const std::string& text : {render_human(sample.report), render_machine(sample.report),
-                                    schema::json_write(render_json(sample.report))}) {
+    for (const std::string& text :
+         {render_summary(sample.report), render_human(sample.report), render_machine(sample.report),
+          schema::json_write(render_json(sample.report))}) {
       for (const std::string& phrase : banned) {
         EXPECT_FALSE(contains(lower(text), phrase)) << phrase;
       }

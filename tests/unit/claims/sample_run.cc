@@ -171,6 +171,22 @@ schema::RequirementOutcome outcome(Domain domain, schema::OutcomeKind kind,
   return made;
 }
 
+schema::AmbientAuthority ambient() {
+  using schema::AuthorityFate;
+  using schema::DescriptorKind;
+  schema::AmbientAuthority held;
+  held.removed = 3;
+  held.delegated = 1;
+  held.sensitive = {
+      {"GITHUB_TOKEN", schema::SensitiveKind::kServiceToken, AuthorityFate::kRemoved}};
+  held.descriptors_listed = true;
+  held.descriptors = {{0, DescriptorKind::kTerminal, true, AuthorityFate::kDelegated},
+                      {1, DescriptorKind::kPipe, true, AuthorityFate::kDelegated},
+                      {2, DescriptorKind::kFile, true, AuthorityFate::kDelegated},
+                      {7, DescriptorKind::kSocket, true, AuthorityFate::kRemoved}};
+  return held;
+}
+
 schema::PlanResolved plan() {
   using schema::OutcomeKind;
   using schema::RequirementPosture;
@@ -201,6 +217,7 @@ schema::PlanResolved plan() {
       outcome(Domain::kResource, OutcomeKind::kUnmet, RequirementPosture::kOptional);
   resource.reason = schema::RefusalReason::kDomainUnsupported;
   body.outcomes.push_back(resource);
+  body.ambient = ambient();
   return body;
 }
 

@@ -165,8 +165,7 @@ TEST_F(GrantGuardTest, DenyRulesAndOtherDomainsGrantNothing) {
 TEST_F(GrantGuardTest, MessageNamesRuleLineAndWhatIsCovered) {
   const std::vector<Refusal> refusals = check(Domain::kFilesystemRead, root() + "/state");
   ASSERT_EQ(refusals.size(), 1U);
-  EXPECT_NE(refusals[0].detail.find("`the.rule[0]` (/p.yaml line 7) grants to read"),
-            std::string::npos);
+  EXPECT_NE(refusals[0].detail.find("`the.rule[0]` (/p.yaml:7) grants to read"), std::string::npos);
   EXPECT_NE(refusals[0].detail.find("ledger.db"), std::string::npos);
   EXPECT_NE(refusals[0].detail.find("/keys"), std::string::npos);
   EXPECT_TRUE(refusals[0].check());

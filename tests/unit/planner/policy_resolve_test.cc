@@ -148,6 +148,7 @@ TEST(PolicyResolveTest, EnvelopeAndFlatDocumentsGiveTheSameRequirements) {
     for (schema::Requirement& requirement : policy->record.requirements) {
       for (schema::PolicyRule& rule : requirement.rules) {
         rule.line.reset();
+        rule.column.reset();
       }
     }
   }

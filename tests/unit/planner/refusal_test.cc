@@ -1,6 +1,9 @@
 #include "aasm/planner/refusal.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +46,7 @@ std::vector<Refusal> launch_refusals() {
   rule.selector.type = schema::SelectorType::kPathPrefix;
   rule.selector.value = schema::PathBytes("/home/u");
   rule.line = 4;
+  rule.column = 9;
   return {refuse_backend_unavailable("sandlock", "not built in this version"),
           refuse_unknown_backend("sandlok", {"aasm-native", "sandlock"}),
           refuse_backend_class("gvisor", schema::IsolationClass::kUserspaceKernel,
@@ -59,7 +63,10 @@ std::vector<Refusal> launch_refusals() {
           refuse_grant_covers_control(rule, {"/home/u/bin/aasm"}, view()),
           refuse_program_not_found("claud"),
           refuse_program_not_executable("./x.sh", "Permission denied"),
-          refuse_nested_run()};
+          refuse_nested_run(),
+          refuse_backends_not_built({"gvisor", "microvm"}),
+          refuse_descriptor_of_evidence(7, "/home/u/.aasm/ledger.db"),
+          refuse_descriptor_of_control(1, "/etc/p.yaml")};
 }
 
 TEST(RefusalTest, EachReasonSaysWhatWasAskedWhatIsGivenAndWhatToDo) {
@@ -86,7 +93,7 @@ TEST(RefusalTest, EachReasonSaysWhatWasAskedWhatIsGivenAndWhatToDo) {
     const Refusal refusal = unmet(row.reason);
     EXPECT_EQ(refusal.reason, row.reason);
     EXPECT_TRUE(refusal.check());
-    EXPECT_EQ(refusal.detail.find("`syscalls.allow` (/etc/p.yaml line 12) asks aasm-native"), 0U);
+    EXPECT_EQ(refusal.detail.find("`syscalls.allow` (/etc/p.yaml:12:3) asks aasm-native"), 0U);
     EXPECT_NE(refusal.detail.find(row.detail), std::string::npos) << refusal.detail;
     EXPECT_NE(refusal.fix.find(row.fix), std::string::npos) << refusal.fix;
     EXPECT_NE(refusal.fix.find("`posture.syscall`"), std::string::npos) << refusal.fix;
@@ -117,10 +124,13 @@ TEST(RefusalTest, LaunchTextsNameTheirParticulars) {
   holds(5, "/etc/p.yaml states no control");
   holds(6, "/etc/p.yaml:3:5");
   holds(9, "does not state `filesystem.read`;");
-  holds(10, "`filesystem.write.allow[0]` (/etc/p.yaml line 4) grants to write `/home/u`");
+  holds(10, "`filesystem.write.allow[0]` (/etc/p.yaml:4:9) grants to write `/home/u`");
   holds(10, "`/home/u/.aasm/ledger.db`");
   holds(12, "`/home/u/bin/aasm`");
   holds(13, "`claud`");
+  holds(16, "`gvisor`, `microvm`");
+  holds(17, "descriptor 7, which the program would inherit, refers to `/home/u/.aasm/ledger.db`");
+  holds(18, "descriptor 1, which the program would inherit, is open for writing on `/etc/p.yaml`");
 }
 
 TEST(RefusalTest, NoTextPromisesMoreThanIsShown) {
@@ -137,6 +147,58 @@ TEST(RefusalTest, NoTextPromisesMoreThanIsShown) {
       EXPECT_EQ(text.find(banned), std::string::npos) << banned << " in: " << text;
     }
   }
+}
+
+TEST(RefusalTest, EveryEndingWithoutAProgramSaysWhatToDo) {
+  for (const auto& entry : schema::EnumNames<schema::RunEnding>::kTokens) {
+    const bool finished = entry.first == schema::RunEnding::kFinished;
+    EXPECT_EQ(advice_for(entry.first).empty(), finished) << entry.second;
+  }
+}
+
+// A refusal that nobody can read is none: each text as it stands, for a person to look at.
+TEST(RefusalTest, TheCatalogueIsAsStored) {
+  std::vector<Refusal> refusals = launch_refusals();
+  for (const auto& entry : schema::EnumNames<RefusalReason>::kTokens) {
+    refusals.push_back(unmet(entry.first));
+  }
+  sort_refusals(refusals);
+  std::string text;
+  for (const Refusal& refusal : refusals) {
+    text += std::string(refusal.reason ? schema::token(*refusal.reason)
+                                       : schema::token(refusal.launch)) +
+            "\n  " + refusal.detail + "\n  to do: " + refusal.fix + "\n\n";
+  }
+  for (const auto& entry : schema::EnumNames<schema::RunEnding>::kTokens) {
+    text += std::string(entry.second) + "\n  to do: " + advice_for(entry.first) + "\n\n";
+  }
+  const std::string path = std::string(AASM_SOURCE_DIR) + "/tests/testdata/refusals.txt";
+  const char* accept = std::getenv("AASM_TEST_ACCEPT");
+  if (accept != nullptr && std::string(accept) == "1") {
+    std::ofstream(path, std::ios::binary) << text;
+    GTEST_SKIP() << "the catalogue was written, nothing was compared";
+  }
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+TEST(RefusalTest, SeveralAreSortedByWhatComesFirstAndEachStandsOnce) {
+  std::vector<Refusal> refusals = {
+      refuse_program_not_found("x"),  unmet(RefusalReason::kDecisionTooLate),
+      refuse_policy_load_failed("e"), unmet(RefusalReason::kDomainUnsupported),
+      refuse_program_not_found("x"),  refuse_program_not_found("w")};
+  std::vector<Refusal> other(refusals.rbegin(), refusals.rend());
+  sort_refusals(refusals);
+  sort_refusals(other);
+  std::vector<std::string> order;
+  for (std::size_t i = 0; i < refusals.size(); ++i) {
+    order.emplace_back(refusals[i].reason ? schema::token(*refusals[i].reason)
+                                          : schema::token(refusals[i].launch));
+    EXPECT_EQ(refusals[i].detail, other.at(i).detail);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"policy_load_failed", "domain_unsupported",
+                                             "decision_too_late", "program_not_found",
+                                             "program_not_found"}));
 }
 
 TEST(RefusalTest, OutsideTextIsEscaped) {

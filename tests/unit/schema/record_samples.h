@@ -15,7 +15,8 @@ inline std::vector<RecordBody> sample_bodies() {
                                RuleEffect::kAllow,
                                "call",
                                {SelectorType::kSyscall, PathBytes("@default")},
-                               7});
+                               7,
+                               9});
   PolicyResolved policy{PolicyState::kEnforced,
                         "option",
                         PathBytes("/p.yaml"),
@@ -57,10 +58,19 @@ inline std::vector<RecordBody> sample_bodies() {
                     DescendantCoverage::kUnmeasured, RefusalReason::kDomainUnsupported, "d",
                     "prevent_before_effect", "none"}};
   plan.steps = {"one"};
+  AmbientAuthority ambient;
+  ambient.removed = 2;
+  ambient.delegated = 1;
+  ambient.sensitive = {{"GH_TOKEN", SensitiveKind::kServiceToken, AuthorityFate::kRemoved}};
+  ambient.descriptors_listed = true;
+  ambient.descriptors = {{0, DescriptorKind::kTerminal, true, AuthorityFate::kDelegated},
+                         {7, DescriptorKind::kFile, false, AuthorityFate::kRemoved}};
+  plan.ambient = ambient;
   PlanRefused refused;
   refused.candidates = plan.candidates;
   refused.refusals = {{LaunchRefusal::kRequirementUnmet, Domain::kIpc,
                        RefusalReason::kDomainUnsupported, "d", "f"}};
+  refused.ambient = ambient;
 
   Control control;
   control.id = "seccomp";

@@ -18,6 +18,8 @@ using testing::sample_bodies;
 // Fields that the C++ type holds in a std::optional: the only ones a reader may miss.
 const std::set<std::string>& optional_fields() {
   static const std::set<std::string> kNames = {"line",
+                                               "column",
+                                               "ambient",
                                                "domain",
                                                "document",
                                                "blob",
@@ -157,6 +159,10 @@ TEST(RecordTest, BodiesThatContradictThemselvesAreRefused) {
       refused_after<PolicyResolved>([](auto& b) { b.extends->push_back(b.extends->at(0)); }));
   EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.scope = b.extends->at(0).scope; }));
   EXPECT_TRUE(
+      refused_after<PolicyResolved>([](auto& b) { b.requirements[0].rules[0].column = 0; }));
+  EXPECT_TRUE(
+      refused_after<PolicyResolved>([](auto& b) { b.requirements[0].rules[0].line.reset(); }));
+  EXPECT_TRUE(
       refused_after<PolicyResolved>([](auto& b) { b.requirements.push_back(b.requirements[0]); }));
   EXPECT_TRUE(refused_after<PolicyResolved>([](auto& b) { b.state = PolicyState::kUnconfigured; }));
   EXPECT_TRUE(refused_after<CapabilityProbed>([](auto& b) { b.domains.push_back(b.domains[0]); }));
@@ -167,6 +173,10 @@ TEST(RecordTest, BodiesThatContradictThemselvesAreRefused) {
   EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.posture = LaunchPosture::kReady; }));
   EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.outcomes[0].achieved.clear(); }));
   EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.outcomes[0].reason.reset(); }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.ambient->removed = -1; }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.ambient->descriptors_listed = false; }));
+  EXPECT_TRUE(refused_after<PlanResolved>([](auto& b) { b.ambient->descriptors[1].number = 0; }));
+  EXPECT_TRUE(refused_after<PlanRefused>([](auto& b) { b.ambient->descriptors[0].number = -1; }));
   EXPECT_TRUE(refused_after<PlanRefused>([](auto& b) { b.refusals.clear(); }));
   EXPECT_TRUE(refused_after<PlanRefused>([](auto& b) { b.refusals[0].fix.clear(); }));
   EXPECT_TRUE(refused_after<ControlPrepared>([](auto& b) { b.controls[0].os_errno = 1; }));

@@ -206,6 +206,8 @@ void copy_activity(const DomainActivity& activity, DomainClaim& claim) {
   claim.denied_actions = activity.denied;
   claim.evaluated_actions = activity.evaluated;
   claim.observations = activity.observations;
+  claim.denials = activity.denials.groups();
+  claim.denials_ungrouped = activity.denials.ungrouped();
   for (const auto& [rule, actions] : activity.denied_by_rule) {
     claim.denied_by_rule.push_back({rule, actions});
   }
@@ -260,6 +262,7 @@ DomainClaim derive_domain(const RunFacts& facts, Domain domain, const ChannelVie
   const schema::Requirement* requirement = facts.requirement(domain);
   claim.stated = requirement != nullptr;
   copy_activity(facts.activity(domain), claim);
+  locate_rules(requirement, claim.denials);
   claim.detector = detector_of(facts, domain);
   claim.channel = domain_channel(facts, domain, run);
   const schema::CapabilityProbed* measured = facts.measured();

@@ -23,6 +23,18 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+std::vector<std::string>& list_of(CredentialNames& names, schema::AuthorityFate fate) {
+  switch (fate) {
+    case schema::AuthorityFate::kRemoved:
+      return names.removed;
+    case schema::AuthorityFate::kDelegated:
+      return names.delegated;
+    case schema::AuthorityFate::kAmbientUnremoved:
+      return names.ambient_unremoved;
+  }
+  return names.ambient_unremoved;
+}
+
 }  // namespace
 
 template <class T>
@@ -69,6 +81,13 @@ void RunFacts::add_referenced_probe(std::int64_t seq, const schema::LeafHash& le
   early_references_.push_back({seq, leaf, body});
 }
 
+const schema::AmbientAuthority* RunFacts::ambient() const {
+  if (plan_) {
+    return plan_->body.ambient ? &*plan_->body.ambient : nullptr;
+  }
+  return refused_ && refused_->body.ambient ? &*refused_->body.ambient : nullptr;
+}
+
 CredentialNames RunFacts::credentials() const {
   CredentialNames names = credentials_;
   for (const Held<Control>& held : controls_) {
@@ -84,6 +103,11 @@ CredentialNames RunFacts::credentials() const {
       append(names.removed, control.removed);
     }
   }
+  if (const schema::AmbientAuthority* held = ambient()) {
+    for (const schema::SensitiveName& one : held->sensitive) {
+      list_of(names, one.fate).push_back(one.name);
+    }
+  }
   sort_unique(names.removed);
   sort_unique(names.delegated);
   sort_unique(names.ambient_unremoved);
@@ -96,7 +120,17 @@ std::optional<std::vector<std::int64_t>> RunFacts::descriptors() const {
       return control.body.descriptors;
     }
   }
-  return std::nullopt;
+  const schema::AmbientAuthority* held = ambient();
+  if (held == nullptr || !held->descriptors_listed) {
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> passed;
+  for (const schema::InheritedDescriptor& one : held->descriptors) {
+    if (one.fate != schema::AuthorityFate::kRemoved) {
+      passed.push_back(one.number);
+    }
+  }
+  return passed;
 }
 
 const schema::Requirement* RunFacts::requirement(schema::Domain domain) const {

@@ -71,12 +71,6 @@ bool is_outranked(const Requirement& requirement, const Event& event) {
 
 }  // namespace
 
-std::int64_t DomainActivity::denials() const {
-  const auto& denied_by_cause = decisions[index_of(DecisionOutcome::kDenied)];
-  return std::accumulate(denied_by_cause.begin(), denied_by_cause.end(), std::int64_t{0},
-                         add_saturating);
-}
-
 std::int64_t DomainActivity::policy_denials() const {
   return decisions[index_of(DecisionOutcome::kDenied)][index_of(DecisionCause::kPolicy)];
 }
@@ -157,6 +151,9 @@ void RunFacts::judge_decision(const RecordMark& mark, const Event& event) {
   }
   std::int64_t& seen = activity.decisions.at(index_of(event.outcome)).at(index_of(event.cause));
   seen = add_saturating(seen, event.count);
+  if (event.outcome == DecisionOutcome::kDenied && event.cause != DecisionCause::kCompat) {
+    activity.denials.add(event);
+  }
   if (failed && is_evaluation(event.cause) && requirement(event.domain) != nullptr &&
       !is_self_protection_rule(*this, event.rule)) {
     activity.evaluated = add_saturating(activity.evaluated, event.count);

@@ -146,6 +146,7 @@ void add_policy(const RunFacts& facts, IsolationReport& report) {
   if (!facts.policy()) {
     return;
   }
+  report.policy_source = facts.policy()->body.source;
   for (const schema::PolicyGap& gap : facts.policy()->body.gaps) {
     if (!gap.domain) {
       report.policy_gaps.push_back(gap_text(gap));
@@ -159,6 +160,9 @@ void add_policy(const RunFacts& facts, IsolationReport& report) {
 void add_credentials(const RunFacts& facts, IsolationReport& report) {
   report.credentials = facts.credentials();
   report.descriptors = facts.descriptors();
+  if (const schema::AmbientAuthority* held = facts.ambient()) {
+    report.ambient = *held;
+  }
   for (const std::string& name : report.credentials.removed) {
     const auto passed_on = [&](const std::vector<std::string>& names) {
       return std::binary_search(names.begin(), names.end(), name);
@@ -177,6 +181,20 @@ bool environment_installed(const RunFacts& facts) {
   });
 }
 
+// What the inventory of the launcher says against it; a missing one is no clean one.
+std::vector<std::string> inventory_reasons(const std::optional<schema::AmbientAuthority>& held) {
+  if (!held || !held->descriptors_listed) {
+    return {"no inventory of inherited descriptors is recorded"};
+  }
+  const auto residual = std::count_if(
+      held->descriptors.begin(), held->descriptors.end(),
+      [](const auto& one) { return one.fate == schema::AuthorityFate::kAmbientUnremoved; });
+  if (residual == 0) {
+    return {};
+  }
+  return {counted(residual, "inherited descriptor") + " passed on that policy does not name"};
+}
+
 // Every reason against least authority that the records give; none means nothing spoke against it.
 std::vector<std::string> authority_reasons(const RunFacts& facts, const IsolationReport& report) {
   std::vector<std::string> reasons;
@@ -193,6 +211,9 @@ std::vector<std::string> authority_reasons(const RunFacts& facts, const Isolatio
         counted(static_cast<std::int64_t>(report.credentials.ambient_unremoved.size()),
                 "environment name") +
         " passed on that policy does not name");
+  }
+  for (std::string& reason : inventory_reasons(report.ambient)) {
+    reasons.push_back(std::move(reason));
   }
   if (!report.credential_contradictions.empty()) {
     reasons.emplace_back("a name is reported both as removed and as passed on");
@@ -217,6 +238,8 @@ IsolationReport build_report(const RunFacts& facts, const RunClaims& claims,
   }
   if (facts.exited()) {
     report.exit_cause = facts.exited()->body.cause;
+    report.exit_status = facts.exited()->body.status;
+    report.exit_signal = facts.exited()->body.signal;
   }
   report.least_authority_reasons = authority_reasons(facts, report);
   report.least_authority = report.least_authority_reasons.empty();

@@ -20,6 +20,8 @@ struct RunView {
     v.field("program_started", claims.started);
     v.field("program_may_have_run", claims.started || claims.program_may_have_run);
     v.field("exit_cause", self.report.exit_cause);
+    v.field("exit_status", self.report.exit_status);
+    v.field("exit_signal", self.report.exit_signal);
     v.field("channel", claims.channel);
     v.field("identity", self.report.identity);
     v.field("session_id", self.report.session_id);
@@ -56,6 +58,7 @@ struct AuthorityView {
     v.field("credentials", self.report.credentials);
     v.field("credential_contradictions", self.report.credential_contradictions);
     v.field("descriptors", self.report.descriptors);
+    v.field("ambient", self.report.ambient);
   }
 };
 
@@ -64,6 +67,7 @@ struct PolicyView {
 
   template <class V, class S>
   static void describe(V& v, S& self) {
+    v.field("source", self.report.policy_source);
     v.field("gaps", self.report.policy_gaps);
     v.field("unmapped", self.report.policy_unmapped);
   }

@@ -41,6 +41,10 @@ class Lines {
   std::string text_;
 };
 
+std::string number_text(const std::optional<std::int64_t>& number) {
+  return number ? std::to_string(*number) : std::string();
+}
+
 void put_head(Lines& out, const IsolationReport& report) {
   const RunClaims& claims = report.claims;
   out.put("schema", kReportSchema);
@@ -56,6 +60,8 @@ void put_head(Lines& out, const IsolationReport& report) {
   out.put_flag("program_started", claims.started);
   out.put_flag("program_may_have_run", claims.started || claims.program_may_have_run);
   out.put("exit_cause", report.exit_cause ? schema::token(*report.exit_cause) : "");
+  out.put("exit_status", number_text(report.exit_status));
+  out.put("exit_signal", number_text(report.exit_signal));
   out.put("channel", claims.channel.text());
   out.put("isolation", report.isolation);
   out.put("enforcement_mode", report.enforcement_mode);
@@ -120,6 +126,30 @@ void put_counts(Lines& out, const std::string& key, const DomainClaim& claim) {
   }
 }
 
+void put_denials(Lines& out, const std::string& domain_key, const DomainClaim& claim) {
+  out.put(domain_key + ".denial_count", claim.denials.size());
+  for (std::size_t i = 0; i < claim.denials.size(); ++i) {
+    const DenialGroup& group = claim.denials[i];
+    const std::string key = Lines::indexed(domain_key + ".denial", i);
+    out.put(key + ".operation", group.operation);
+    out.put(key + ".cause", schema::token(group.cause));
+    out.put(key + ".rule", group.rule);
+    out.put(key + ".line", number_text(group.line));
+    out.put(key + ".actions", group.actions);
+    out.put(key + ".example_count", group.examples.size());
+    for (std::size_t j = 0; j < group.examples.size(); ++j) {
+      const DenialExample& example = group.examples[j];
+      const std::string entry = Lines::indexed(key + ".example", j);
+      out.put(entry + ".object", object_text(example.object));
+      out.put(entry + ".executable", example.executable.bytes());
+      out.put(entry + ".pid", example.pid);
+      out.put(entry + ".errno", example.os_errno);
+      out.put(entry + ".actions", example.actions);
+    }
+  }
+  out.put(domain_key + ".denials_ungrouped", claim.denials_ungrouped);
+}
+
 void put_domain(Lines& out, const DomainReport& row) {
   const DomainClaim& claim = row.claim;
   const std::string key = "domain." + name_of(claim.domain);
@@ -135,6 +165,7 @@ void put_domain(Lines& out, const DomainReport& row) {
   out.put(key + ".channel", claim.channel.text());
   out.put(key + ".channel_detail", claim.channel_scope);
   put_counts(out, key, claim);
+  put_denials(out, key, claim);
   out.put(key + ".detector", claim.detector);
   out.put(key + ".planned", claim.planned);
   out.put(key + ".achieved", claim.achieved);
@@ -156,6 +187,44 @@ void put_refusals(Lines& out, const IsolationReport& report) {
   }
 }
 
+void put_inherited(Lines& out, const schema::AmbientAuthority& held) {
+  std::size_t residual = 0;
+  for (std::size_t i = 0; i < held.descriptors.size(); ++i) {
+    const schema::InheritedDescriptor& one = held.descriptors[i];
+    const std::string key = Lines::indexed("descriptors.inherited", i);
+    out.put(key + ".number", one.number);
+    out.put(key + ".kind", schema::token(one.kind));
+    out.put_flag(key + ".writable", one.writable);
+    out.put(key + ".fate", schema::token(one.fate));
+    residual += one.fate == schema::AuthorityFate::kAmbientUnremoved ? 1U : 0U;
+  }
+  const bool listed = held.descriptors_listed && held.descriptors_unlisted == 0;
+  out.put_flag("descriptors.enumeration_complete", listed);
+  out.put("descriptors.inherited_count", held.descriptors.size());
+  out.put("descriptors.unlisted", held.descriptors_unlisted);
+  out.put("descriptors.residual_count", residual);
+  out.put_flag("descriptors.asserts_clean_boundary", listed && residual == 0);
+}
+
+void put_ambient(Lines& out, const std::optional<schema::AmbientAuthority>& held) {
+  out.put_flag("ambient_present", held.has_value());
+  if (!held) {
+    return;
+  }
+  out.put("environment.removed_total", held->removed);
+  out.put("environment.delegated_total", held->delegated);
+  out.put("environment.ambient_unremoved_total", held->ambient_unremoved);
+  out.put("environment.sensitive_count", held->sensitive.size());
+  for (std::size_t i = 0; i < held->sensitive.size(); ++i) {
+    const std::string key = Lines::indexed("environment.sensitive", i);
+    out.put(key + ".name", held->sensitive[i].name);
+    out.put(key + ".kind", schema::token(held->sensitive[i].kind));
+    out.put(key + ".fate", schema::token(held->sensitive[i].fate));
+  }
+  out.put("environment.sensitive_unlisted", held->sensitive_unlisted);
+  put_inherited(out, *held);
+}
+
 void put_authority(Lines& out, const IsolationReport& report) {
   out.put_list("credential.removed", report.credentials.removed);
   out.put_list("credential.delegated", report.credentials.delegated);
@@ -169,6 +238,8 @@ void put_authority(Lines& out, const IsolationReport& report) {
     }
     out.put_list("descriptors.passed", numbers);
   }
+  put_ambient(out, report.ambient);
+  out.put("policy.source", report.policy_source.bytes());
   out.put_list("policy.gap", report.policy_gaps);
   out.put_list("policy.unmapped", report.policy_unmapped);
 }

@@ -17,24 +17,6 @@ using schema::escape_for_display;
 constexpr std::size_t kNumColumns = 7;
 using Row = std::array<std::string, kNumColumns>;
 
-std::string line(const std::string& text) {
-  return "  " + text + "\n";
-}
-
-// A heading and its lines; nothing at all without lines.
-std::string block(std::string_view heading, const std::string& lines) {
-  return lines.empty() ? "" : "\n" + std::string(heading) + "\n" + lines;
-}
-
-std::string list_line(std::string_view label, const std::vector<std::string>& items) {
-  std::vector<std::string> shown_items;
-  shown_items.reserve(items.size());
-  for (const std::string& item : items) {
-    shown_items.push_back(escape_for_display(item));
-  }
-  return line(std::string(label) + ": " + (items.empty() ? "none" : joined(shown_items, ", ")));
-}
-
 Row row_of(const DomainReport& report) {
   const DomainClaim& claim = report.claim;
   return {name_of(claim.domain), name_of(report.requested), name_of(report.state),
@@ -264,26 +246,6 @@ std::string self_protection_block(const IsolationReport& report) {
     }
   }
   return block("closed by self-protection (never counted for a claim):", lines);
-}
-
-std::string authority_block(const IsolationReport& report) {
-  std::string lines;
-  lines += list_line("ambient, not removed", report.credentials.ambient_unremoved);
-  lines += list_line("removed", report.credentials.removed);
-  lines += list_line("delegated", report.credentials.delegated);
-  if (!report.credential_contradictions.empty()) {
-    lines += list_line("contradictory", report.credential_contradictions);
-  }
-  if (report.descriptors) {
-    std::vector<std::string> numbers;
-    for (const std::int64_t number : *report.descriptors) {
-      numbers.push_back(std::to_string(number));
-    }
-    lines += list_line("descriptors passed on", numbers);
-  } else {
-    lines += line("descriptors passed on: no inventory is recorded");
-  }
-  return block("residual ambient authority (names only):", lines);
 }
 
 std::string unmeasured_block(const IsolationReport& report) {

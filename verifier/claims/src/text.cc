@@ -48,4 +48,25 @@ std::int64_t add_saturating(std::int64_t a, std::int64_t b) {
   return a > schema::kJsonMaxInteger - b ? schema::kJsonMaxInteger : a + b;
 }
 
+std::string line(const std::string& text) {
+  return "  " + text + "\n";
+}
+
+std::string block(std::string_view heading, const std::string& lines) {
+  return lines.empty() ? "" : "\n" + std::string(heading) + "\n" + lines;
+}
+
+std::string list_line(std::string_view label, const std::vector<std::string>& items) {
+  std::vector<std::string> shown_items;
+  shown_items.reserve(items.size());
+  for (const std::string& item : items) {
+    shown_items.push_back(schema::escape_for_display(item));
+  }
+  return line(std::string(label) + ": " + (items.empty() ? "none" : joined(shown_items, ", ")));
+}
+
+std::string object_text(const schema::EventObject& object) {
+  return object.path ? object.path->bytes() : object.name;
+}
+
 }  // namespace aasm::claims

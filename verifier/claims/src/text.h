@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aasm/schema/enum_names.h"
+#include "aasm/schema/record_activity.h"
 
 namespace aasm::claims {
 
@@ -29,5 +30,17 @@ std::string name_of(E value) {
 
 // a + b, stopping at the largest integer a record can hold.
 std::int64_t add_saturating(std::int64_t a, std::int64_t b);
+
+// "  text" and a newline.
+std::string line(const std::string& text);
+
+// A heading and its lines; nothing at all without lines.
+std::string block(std::string_view heading, const std::string& lines);
+
+// "  label: a, b", the items escaped; "none" without any.
+std::string list_line(std::string_view label, const std::vector<std::string>& items);
+
+// The object as it was named: raw bytes.
+std::string object_text(const schema::EventObject& object);
 
 }  // namespace aasm::claims

@@ -7,22 +7,15 @@
 #include <vector>
 
 #include "aasm/planner/execution_spec.h"
+#include "aasm/schema/record_authority.h"
 
 namespace aasm::planner {
 
-// What the name of an environment variable says about its value. A lower bound: a name that looks
-// like nothing proves nothing.
-enum class SensitiveKind : std::uint8_t {
-  kMetadataEndpoint,
-  kAuthAgent,
-  kSupervisorCredential,
-  kCloudCredential,
-  kConnectionString,
-  kServiceToken,
-};
+using schema::SensitiveKind;
 
-// The first kind, in the order of the list, that the name (in any case) matches; nullopt for none.
-std::optional<SensitiveKind> sensitive_kind(std::string_view name);
+// What the name (in any case) says of the value; the first that matches, in the order of the
+// reference implementation. nullopt: nothing, which proves nothing.
+std::optional<schema::SensitiveKind> sensitive_kind(std::string_view name);
 
 // What policy says of credentials. An empty optional: not stated.
 struct CredentialGrants {
@@ -35,13 +28,21 @@ struct EnvironmentPlan {
   std::vector<std::string> environment;  // "NAME=value", in the order found
   std::vector<int> descriptors;          // sorted
   CredentialPosture posture;             // names only
+  schema::AmbientAuthority ambient;      // the same for the record of the plan; no descriptor yet
 };
 
 // With a stated list only the named variables are kept; a credential of the supervisor is kept
 // back even then. Without one the environment is left as it is, and the names that look like
 // credentials are reported as ambient. Descriptors not stated: 0, 1 and 2. Values are never
-// looked at. Pure.
+// looked at. Names longer than 200 bytes are cut in posture and ambient, and both list what fits
+// into a record and count the rest. Pure.
 EnvironmentPlan plan_environment(const std::vector<std::string>& environment,
                                  const CredentialGrants& grants);
+
+// Adds what was open when aasm was started, ascending. One whose fate is `removed` stays so; of the
+// others those in `passed` are delegated, and the rest is removed if the launch closes it.
+void list_descriptors(const std::vector<schema::InheritedDescriptor>& inherited,
+                      const std::vector<int>& passed, bool closes_others,
+                      schema::AmbientAuthority& ambient);
 
 }  // namespace aasm::planner

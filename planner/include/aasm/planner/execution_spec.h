@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "aasm/schema/record_authority.h"
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/record_run.h"
 
@@ -28,6 +29,7 @@ struct ExecutionSpec {
   std::vector<schema::Requirement> requirements;
   std::string on_denial = "errno";  // errno or kill
   CredentialPosture credentials;
+  schema::AmbientAuthority ambient;  // the launcher adds what was open when it was started
 };
 
 }  // namespace aasm::planner

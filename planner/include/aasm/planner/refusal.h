@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "aasm/planner/lower.h"
 #include "aasm/schema/record_plan.h"
 #include "aasm/schema/record_policy.h"
+#include "aasm/schema/record_run.h"
 
 // The texts of refusals: what was asked and in which line of the policy, what this host gives,
 // what to do. One function for each token of docs/spec/product.md section 4; nothing else in the
@@ -18,7 +20,7 @@ struct PolicyView {
   std::vector<DomainPlace> places;
 };
 
-// "filesystem.read.allow (policy.yaml line 7)": the statement a requirement comes from.
+// "`filesystem.read.allow` (policy.yaml:7:5)": the statement a requirement comes from.
 std::string describe_place(const schema::Requirement& requirement, const PolicyView& policy);
 
 // Everything a message about one unmet requirement is made from. Borrowed for the call.
@@ -42,6 +44,8 @@ schema::Refusal refuse_no_evidence_produced(const UnmetRequirement& unmet);
 schema::Refusal refuse_requirement(schema::RefusalReason reason, const UnmetRequirement& unmet);
 
 schema::Refusal refuse_backend_unavailable(const std::string& backend, const std::string& reason);
+// The candidates of a walk that no code stands behind, in one refusal.
+schema::Refusal refuse_backends_not_built(const std::vector<std::string>& backends);
 schema::Refusal refuse_unknown_backend(const std::string& backend,
                                        const std::vector<std::string>& known);
 schema::Refusal refuse_backend_class(const std::string& backend, schema::IsolationClass is,
@@ -62,9 +66,20 @@ schema::Refusal refuse_evidence_hard_linked(const std::string& path, std::uint64
 schema::Refusal refuse_grant_covers_control(const schema::PolicyRule& rule,
                                             const std::vector<std::string>& covered,
                                             const PolicyView& policy);
+// Of a descriptor that would pass the boundary: on a file of ours, or on one that confines and open
+// for writing.
+schema::Refusal refuse_descriptor_of_evidence(std::int64_t number, const std::string& path);
+schema::Refusal refuse_descriptor_of_control(std::int64_t number, const std::string& path);
 schema::Refusal refuse_program_not_found(const std::string& program);
 schema::Refusal refuse_program_not_executable(const std::string& program,
                                               const std::string& reason);
 schema::Refusal refuse_nested_run();
+
+// What to do about a run that ended so before its program ran, or for want of evidence; empty for
+// one that finished.
+std::string advice_for(schema::RunEnding ending);
+
+// In the order of what has to be put right first, each once.
+void sort_refusals(std::vector<schema::Refusal>& refusals);
 
 }  // namespace aasm::planner

@@ -9,6 +9,7 @@
 #include "aasm/schema/digest.h"
 #include "aasm/schema/fields.h"
 #include "aasm/schema/plan_vocabulary.h"
+#include "aasm/schema/record_authority.h"
 #include "aasm/schema/record_run.h"
 #include "aasm/schema/vocabulary.h"
 
@@ -216,6 +217,8 @@ struct PlanResolved {
   std::vector<RequirementOutcome> outcomes;
   std::vector<std::string> steps;  // what will be installed, in order, one sentence each
   Sha256 digest;  // SHA-256 of the canonical text of spec, requirements and outcomes
+  // what the launcher held; not part of the digest. Absent in records of before 2026-12
+  std::optional<AmbientAuthority> ambient;
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -228,6 +231,7 @@ struct PlanResolved {
     v.field("outcomes", self.outcomes);
     v.field("steps", self.steps);
     v.field("digest", self.digest);
+    v.field("ambient", self.ambient);
   }
   Result<void> check() const;
   const RequirementOutcome* outcome_for(Domain domain) const;
@@ -257,7 +261,8 @@ struct PlanRefused {
   IsolationClass requested = IsolationClass::kAuto;
   SelectionMode selection = SelectionMode::kAutomatic;
   std::vector<Candidate> candidates;
-  std::vector<Refusal> refusals;  // never empty; all failures together
+  std::vector<Refusal> refusals;            // never empty; all failures together
+  std::optional<AmbientAuthority> ambient;  // as in plan.resolved, had the program started
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -265,6 +270,7 @@ struct PlanRefused {
     v.field("selection", self.selection);
     v.field("candidates", self.candidates);
     v.field("refusals", self.refusals);
+    v.field("ambient", self.ambient);
   }
   Result<void> check() const;
 };

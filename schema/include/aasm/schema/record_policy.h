@@ -36,7 +36,8 @@ struct PolicyRule {
   RuleEffect effect = RuleEffect::kAllow;
   std::string operation;  // read, write, execute, call, inherit
   Selector selector;
-  std::optional<std::int64_t> line;  // 1-based line in the document
+  std::optional<std::int64_t> line;                   // 1-based line in the document
+  std::optional<std::int64_t> column = std::nullopt;  // 1-based, in characters; with a line only
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -45,6 +46,7 @@ struct PolicyRule {
     v.field("operation", self.operation);
     v.field("selector", self.selector);
     v.field("line", self.line);
+    v.field("column", self.column);
   }
   Result<void> check() const;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aasm/claims/contradictions.h"
+#include "aasm/claims/denials.h"
 #include "aasm/claims/facts.h"
 #include "aasm/schema/plan_vocabulary.h"
 #include "aasm/schema/vocabulary.h"
@@ -108,6 +109,8 @@ struct DomainClaim {
   std::int64_t evaluated_actions = 0;     // counted by rule 3
   std::vector<UncountedDenials> uncounted_denials;
   std::vector<DecisionCount> decisions;
+  std::vector<DenialGroup> denials;    // of the workload, with the first examples of each
+  std::int64_t denials_ungrouped = 0;  // actions of further groups
   std::int64_t observations = 0;
   std::string detector;  // rule 4: what noticed
   schema::BoundaryState boundary = schema::BoundaryState::kAbsent;

@@ -12,6 +12,7 @@
 
 #include "aasm/claims/conjunct.h"
 #include "aasm/claims/contradictions.h"
+#include "aasm/claims/denials.h"
 #include "aasm/schema/record.h"
 
 namespace aasm::claims {
@@ -55,9 +56,9 @@ struct DomainActivity {
   std::int64_t evaluated = 0;  // rule 3 accepts them; those of rule 2 are not repeated
   std::map<std::string, std::int64_t> denied_by_rule;          // rule 2, by policy rule id
   std::array<std::int64_t, kNumConjuncts> denied_uncounted{};  // by the first conjunct that failed
+  Denials denials;  // of the workload, by any cause but compat
 
   std::int64_t total_decisions() const;
-  std::int64_t denials() const;  // of any cause
   std::int64_t policy_denials() const;
 };
 
@@ -133,9 +134,13 @@ class RunFacts {
   const std::string& failed_step() const { return failed_step_; }
   const DomainActivity& activity(schema::Domain domain) const;
   const EventTotals& totals() const { return totals_; }
-  // What the caller set, and what the environment control says: sorted, each name once a list.
+  // What the caller set, what the environment control says and what the plan's inventory says:
+  // sorted, each name once a list.
   CredentialNames credentials() const;
-  // The numbers an installed descriptor control passes on; nullopt without such a control.
+  // What the launcher held, as the plan or its refusal lists it; nullptr where it is not recorded.
+  const schema::AmbientAuthority* ambient() const;
+  // The numbers an installed descriptor control passes on; else, of a run without a boundary, those
+  // of the inventory; nullopt without either.
   std::optional<std::vector<std::int64_t>> descriptors() const;
   const std::optional<schema::Sha256>& recomputed_plan_digest() const { return plan_digest_; }
 

@@ -62,6 +62,8 @@ struct DomainReport {
     v.field("evaluated_actions", claim.evaluated_actions);
     v.field("uncounted_denials", claim.uncounted_denials);
     v.field("decisions", claim.decisions);
+    v.field("denials", claim.denials);
+    v.field("denials_ungrouped", claim.denials_ungrouped);
     v.field("observations", claim.observations);
     v.field("detector", claim.detector);
     v.field("basis", claim.basis);
@@ -91,6 +93,7 @@ struct IsolationReport {
   std::int64_t target_arg_count = 0;
   std::string isolation;         // requested class; empty when run.opened is missing
   std::string enforcement_mode;  // as recorded
+  schema::PathBytes policy_source;
   std::optional<schema::BackendIdentity> backend;
   std::string backend_unavailable;
   bool experimental = false;
@@ -102,14 +105,21 @@ struct IsolationReport {
   CredentialNames credentials;
   std::vector<std::string> credential_contradictions;    // named as removed and as passed on
   std::optional<std::vector<std::int64_t>> descriptors;  // passed numbers; absent: no inventory
-  std::vector<std::string> policy_gaps;                  // of no single domain
+  std::optional<schema::AmbientAuthority> ambient;  // what the launcher held; absent: not recorded
+  std::vector<std::string> policy_gaps;             // of no single domain
   std::vector<std::string> policy_unmapped;
   std::optional<schema::ExitCause> exit_cause;
+  std::optional<std::int64_t> exit_status;
+  std::optional<std::int64_t> exit_signal;
 };
 
 // `claims` must be derive(facts). `run_id` is printed as given.
 IsolationReport build_report(const RunFacts& facts, const RunClaims& claims,
                              std::string_view run_id);
+
+// For a person who reads one screen: what ran, inside what, what was refused, what was not
+// measured, how to check it. Begins with the heading "--- summary ---". Escaped as render_human().
+std::string render_summary(const IsolationReport& report);
 
 // For a person: begins with the heading "--- execution isolation ---". Every value is escaped to
 // one line (escape_for_display). The same report gives the same bytes.

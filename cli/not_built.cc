@@ -1,0 +1,56 @@
+#include "not_built.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "aasm/schema/enum_names.h"
+#include "aasm/schema/vocabulary.h"
+
+namespace aasm::cli {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTools = {"claude", "codex", "copilot", "windsurf"};
+struct Missing {
+  std::string_view option;
+  std::string_view instead;
+};
+constexpr std::array kOptions = {
+    Missing{"--no-proxy", "there is no proxy, so leave the option out: traffic is not inspected"},
+    Missing{"--observe", "every run enforces its policy; `--isolation none` runs without"},
+    Missing{"--enforcement-mode", "every run enforces its policy; `--isolation none` runs without"},
+    Missing{"--bundle", "--receipt FILE writes the proof of one run"}};
+
+}  // namespace
+
+std::optional<std::string> not_built_yet(const std::vector<std::string>& args) {
+  if (args.size() < 2 || args[0] != "run") {
+    return std::nullopt;
+  }
+  if (std::find(kTools.begin(), kTools.end(), args[1]) != kTools.end()) {
+    return "error: `aasm run " + args[1] +
+           "` is not built in this version; write: aasm run exec -- " + args[1] + " ARGS...\n";
+  }
+  for (const std::string& word : args) {
+    for (const Missing& one : kOptions) {
+      if (word == one.option || word.starts_with(std::string(one.option) + "=")) {
+        return "error: " + std::string(one.option) + " is not built in this version; " +
+               std::string(one.instead) + "\n";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::string choices_for(const std::string& parser_message) {
+  if (parser_message.find("--isolation = ") == std::string::npos) {
+    return {};
+  }
+  std::string choices;
+  for (const auto& entry : schema::EnumNames<schema::IsolationClass>::kTokens) {
+    choices += (choices.empty() ? "; it is one of " : ", ") + std::string(entry.second);
+  }
+  return choices;
+}
+
+}  // namespace aasm::cli
