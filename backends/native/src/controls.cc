@@ -78,11 +78,6 @@ Control no_new_privs_control(const PreparedFacts& facts) {
   return control;
 }
 
-std::string unlisted_text(std::int64_t names) {
-  return names == 0 ? std::string()
-                    : "; " + std::to_string(names) + " further names are not listed here";
-}
-
 Control environment_control(const PreparedFacts& facts) {
   // The environment is an argument of the exec: there is no step before it.
   Control control = control_of(facts, "environment", Domain::kCredential, Step::kTarget);
@@ -95,8 +90,7 @@ Control environment_control(const PreparedFacts& facts) {
     control.names.push_back(entry.substr(0, entry.find('=')));
   }
   control.removed = facts.request.spec.credentials.removed;
-  control.note = "only these names are in the environment of the program" +
-                 unlisted_text(facts.request.spec.credentials.unlisted);
+  control.note = "only these names are in the environment of the program";
   return control;
 }
 
@@ -108,8 +102,7 @@ Control environment_left_open(const PreparedFacts& facts) {
   control.installed = false;
   control.os_errno = 0;
   control.ambient_unremoved = facts.request.spec.credentials.ambient_unremoved;
-  control.note = "the environment is passed on as it is" +
-                 unlisted_text(facts.request.spec.credentials.unlisted);
+  control.note = "the environment is passed on as it is";
   return control;
 }
 
