@@ -22,11 +22,23 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+// The document a rule stands in: of several, ids begin with the scope of theirs.
+std::string document_of(const std::string& rule, const planner::ResolvedPolicy& policy) {
+  const std::string scope = rule.substr(0, rule.find(':'));
+  for (const schema::PolicySource& other :
+       policy.record.extends.value_or(std::vector<schema::PolicySource>())) {
+    if (scope == token(other.scope)) {
+      return other.source.bytes();
+    }
+  }
+  return policy.source_path;
+}
+
 std::string statement_text(const Explanation& one, const planner::ResolvedPolicy& policy) {
   if (one.policy == planner::PolicyWord::kNotStated) {
     return "policy does not state " + std::string(token(one.action.domain));
   }
-  std::string text = one.rule + ", " + escape_for_display(policy.source_path);
+  std::string text = one.rule + ", " + escape_for_display(document_of(one.rule, policy));
   if (one.line) {
     text += " line " + std::to_string(*one.line);
   }
@@ -123,13 +135,15 @@ const char* word_token(planner::PolicyWord word) {
   return "";
 }
 
-JsonValue answer_json(const Explanation& one) {
+JsonValue answer_json(const Explanation& one, const planner::ResolvedPolicy& policy) {
+  const std::string document = one.rule.empty() ? "" : document_of(one.rule, policy);
   return JsonValue::Object{{"domain", token(one.action.domain)},
                            {"operation", one.action.operation},
                            {"object", schema::PathBytes(one.action.object).display()},
                            {"verdict", planner::verdict_token(one.verdict)},
                            {"policy", word_token(one.policy)},
                            {"rule", optional_text(one.rule)},
+                           {"document", optional_text(schema::PathBytes(document).display())},
                            {"line", one.line ? JsonValue(*one.line) : JsonValue()},
                            {"mechanism", optional_text(one.view.mechanism)},
                            {"mechanism_rule", optional_text(one.view.rule)},
@@ -139,7 +153,8 @@ JsonValue answer_json(const Explanation& one) {
                            {"host_errno", errno_json(one.host_errno)}};
 }
 
-JsonValue object_json(const planner::ExplainedObject& object) {
+JsonValue object_json(const planner::ExplainedObject& object,
+                      const planner::ResolvedPolicy& policy) {
   JsonValue::Array links;
   for (const auto& [place, target] : object.links) {
     links.push_back(JsonValue::Object{{"place", schema::PathBytes(place).display()},
@@ -147,7 +162,7 @@ JsonValue object_json(const planner::ExplainedObject& object) {
   }
   JsonValue::Array answers;
   for (const Explanation& one : object.answers) {
-    answers.push_back(answer_json(one));
+    answers.push_back(answer_json(one, policy));
   }
   JsonValue::Array notes(object.notes.begin(), object.notes.end());
   return JsonValue::Object{
@@ -189,7 +204,7 @@ JsonValue explain_json(const planner::ResolvedPolicy& policy,
   }
   JsonValue::Array items;
   for (const planner::ExplainedObject& object : objects) {
-    items.push_back(object_json(object));
+    items.push_back(object_json(object, policy));
   }
   const JsonValue backend =
       outcome.backend == nullptr ? JsonValue() : JsonValue(outcome.backend->identity().id);

@@ -145,13 +145,9 @@ class Cascade {
   schema::EvidenceWish wished_for(Domain domain) const {
     schema::EvidenceWish wish = schema::EvidenceWish::kSetup;
     for (const CascadeMember& member : members_) {
-      wish = std::max(wish, member.document->filesystem_evidence);
+      wish = std::max(wish, member.document->evidence.wish(domain));
     }
-    const bool write = domain == Domain::kFilesystemWrite;
-    const bool read = domain == Domain::kFilesystemRead;
-    return write || (read && wish == schema::EvidenceWish::kDecisions)
-               ? wish
-               : schema::EvidenceWish::kSetup;
+    return wish;
   }
 
   Requirement* requirement_on(Domain domain) {

@@ -131,13 +131,25 @@ void decode_posture(Decoder& decoder, const YamlNode& node, PolicyDocument& docu
 }
 
 void decode_evidence(Decoder& decoder, const YamlMember& member, PolicyDocument& document) {
-  document.evidence_at = member.key_at;
-  decoder.read_map(member.value, "evidence", {{"filesystem", [&](const YamlMember& wish) {
-                                                 const auto value = decoder.token<EvidenceWish>(
-                                                     wish.value, "evidence.filesystem");
-                                                 document.filesystem_evidence =
-                                                     value.value_or(document.filesystem_evidence);
-                                               }}});
+  EvidenceNode& out = document.evidence;
+  std::vector<KeyReader> readers = {{"filesystem", [&](const YamlMember& wish) {
+                                       out.filesystem = decoder.token<EvidenceWish>(
+                                           wish.value, "evidence.filesystem");
+                                       out.filesystem_at = wish.key_at;
+                                     }}};
+  for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
+    const Domain domain = entry.first;
+    const std::string where = "evidence." + std::string(entry.second);
+    readers.push_back({std::string(entry.second), [&, domain, where](const YamlMember& wish) {
+                         const auto word = decoder.word(wish.value, where, {"setup", "decisions"});
+                         const auto value = schema::parse_token<EvidenceWish>(word.value_or(""));
+                         if (word && value) {
+                           out.domains[domain] = *value;
+                           out.places[domain] = wish.key_at;
+                         }
+                       }});
+  }
+  decoder.read_map(member.value, "evidence", readers);
 }
 
 void decode_capabilities(Decoder& decoder, const YamlNode& node, PolicyDocument& document) {

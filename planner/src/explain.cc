@@ -53,8 +53,11 @@ PolicySaying default_saying(const ExplainInput& input, const Requirement& requir
       return saying;
     }
   }
+  // Of several documents the place may be in another than the list that is cited.
+  const auto scope = [](const std::string& id) { return id.substr(0, id.find(':') + 1); };
   for (const DomainPlace& place : input.places) {
-    if (place.domain == requirement.domain && place.at.line > 0) {
+    if (place.domain == requirement.domain && place.at.line > 0 &&
+        scope(place.node) == scope(requirement.default_rule)) {
       saying.line = place.at.line;
     }
   }

@@ -103,6 +103,18 @@ std::string indexed(const std::string& node, std::size_t index) {
   return node + "[" + std::to_string(index) + "]";
 }
 
+schema::EvidenceWish EvidenceNode::wish(Domain domain) const {
+  using schema::EvidenceWish;
+  const auto own = domains.find(domain);
+  if (own != domains.end()) {
+    return own->second;
+  }
+  // Decisions on writing are none on reading.
+  const bool read = domain == Domain::kFilesystemRead && filesystem == EvidenceWish::kDecisions;
+  const bool applies = read || domain == Domain::kFilesystemWrite;
+  return applies ? filesystem.value_or(EvidenceWish::kSetup) : EvidenceWish::kSetup;
+}
+
 LoweredPolicy Lowering::run() {
   filesystem_read();
   filesystem_write();
@@ -148,6 +160,7 @@ Requirement& Lowering::begin(Domain domain, const std::string& default_rule,
   Requirement requirement;
   requirement.domain = domain;
   requirement.default_rule = default_rule;
+  requirement.evidence = document_.evidence.wish(domain);
   const auto stated = document_.posture.domains.find(domain);
   requirement.posture =
       stated == document_.posture.domains.end() ? document_.posture.fallback : stated->second;
@@ -176,12 +189,16 @@ void Lowering::unstated_domains() {
       gap(domain, "posture." + std::string(entry.second),
           "a posture for a domain the policy does not state has no effect");
     }
+    if (document_.evidence.places.contains(domain)) {
+      gap(domain, "evidence." + std::string(entry.second),
+          "evidence for a domain the policy does not state has no effect");
+    }
   }
   const auto filesystem = [](const Requirement& requirement) {
     return requirement.domain == Domain::kFilesystemRead ||
            requirement.domain == Domain::kFilesystemWrite;
   };
-  if (document_.evidence_at &&
+  if (document_.evidence.filesystem &&
       std::none_of(out_.requirements.begin(), out_.requirements.end(), filesystem)) {
     gap(std::nullopt, "evidence.filesystem",
         "evidence for domains the policy does not state has no effect");

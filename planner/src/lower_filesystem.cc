@@ -12,7 +12,6 @@ namespace aasm::planner {
 namespace {
 
 using schema::Domain;
-using schema::EvidenceWish;
 using schema::Requirement;
 using schema::RuleEffect;
 using schema::SelectorType;
@@ -162,11 +161,6 @@ void Lowering::filesystem_read() {
                "read");
     add_denials(requirement, "read");
     add_execution(requirement);
-  } else {
-    return;
-  }
-  if (document_.filesystem_evidence == EvidenceWish::kDecisions) {
-    out_.requirements.back().evidence = EvidenceWish::kDecisions;
   }
 }
 
@@ -190,10 +184,7 @@ void Lowering::filesystem_write() {
     add_grants(requirement, resolved(*node->write, name, Domain::kFilesystemWrite, true), name,
                "write");
     add_denials(requirement, "write");
-  } else {
-    return;
   }
-  out_.requirements.back().evidence = document_.filesystem_evidence;
 }
 
 void Lowering::note_unused_denials() {

@@ -163,11 +163,15 @@ Refusal refuse_descendant_coverage(const UnmetRequirement& unmet) {
 
 Refusal refuse_no_evidence_produced(const UnmetRequirement& unmet) {
   const std::string wish(schema::token(unmet.requirement.evidence));
+  const schema::Domain domain = unmet.requirement.domain;
+  const bool files =
+      domain == schema::Domain::kFilesystemRead || domain == schema::Domain::kFilesystemWrite;
   return unmet_refusal(unmet, RefusalReason::kNoEvidenceProduced,
                        "the policy wants a record of single decisions (evidence " + wish +
                            ") and the backend has no channel that reports them for this domain",
-                       "set `evidence.filesystem: setup` in the policy to accept evidence of the "
-                       "set-up only, or choose a backend with a decision channel for the domain");
+                       "set `evidence." + (files ? "filesystem" : domain_of(unmet)) +
+                           ": setup` in the policy to accept evidence of the set-up only, or "
+                           "choose a backend with a decision channel for the domain");
 }
 
 Refusal refuse_requirement(RefusalReason reason, const UnmetRequirement& unmet) {

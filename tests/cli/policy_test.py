@@ -135,6 +135,17 @@ class SeveralDocuments(PolicyCase):
         (self.work / "in/a").write_text("inside\n")
         (self.work / "b").write_text("beside\n")
 
+    def test_explain_names_the_document_of_each_statement(self):
+        done = self.ok("policy", "explain", "--policy", self.policy, "--format", "json", "ptrace", "read", "/opt/x", cwd=self.work)
+        said = {}
+        for one in json.loads(done.stdout)["objects"]:
+            for answer in one["answers"]:
+                said[one["asked"]] = (answer["verdict"], answer["rule"], os.path.realpath(answer["document"]), answer["line"])
+        org, own = os.path.realpath(self.org), os.path.realpath(self.policy)
+        self.assertEqual(said["ptrace"][:3], ("denied", "org:syscalls.deny[0]", org))
+        self.assertEqual(said["read"][:3], ("allowed", "agent:syscalls.allow[0]", own))
+        self.assertEqual(said["/opt/x"][0], "denied")
+
     def test_a_run_may_what_each_document_allows_and_its_record_names_them_all(self):
         done = self.sh("cat in/a; cat b; echo x > in/new && echo written")
         self.assertEqual((done.returncode, done.stdout), (0, "inside\nwritten\n"), done.stderr)

@@ -191,6 +191,15 @@ TEST(LowerTest, EvidenceWishGoesToTheDomainsItSpeaksOf) {
   EXPECT_EQ(requirement_of(writes, Domain::kFilesystemRead).evidence, schema::EvidenceWish::kSetup);
   EXPECT_EQ(requirement_of(writes, Domain::kFilesystemWrite).evidence,
             schema::EvidenceWish::kWriteDecisions);
+  const LoweredPolicy calls =
+      lowered(both +
+              "syscalls: {allow: []}\nevidence: {filesystem: decisions, filesystem_read: setup, "
+              "syscall: decisions, ipc: decisions}\n");
+  EXPECT_EQ(requirement_of(calls, Domain::kFilesystemRead).evidence, schema::EvidenceWish::kSetup);
+  EXPECT_EQ(requirement_of(calls, Domain::kFilesystemWrite).evidence,
+            schema::EvidenceWish::kDecisions);
+  EXPECT_EQ(requirement_of(calls, Domain::kSyscall).evidence, schema::EvidenceWish::kDecisions);
+  EXPECT_TRUE(has_gap(calls, "evidence.ipc: evidence for a domain the policy does not state"));
   const LoweredPolicy all = lowered(both + "evidence: {filesystem: decisions}\n");
   EXPECT_EQ(requirement_of(all, Domain::kFilesystemRead).evidence,
             schema::EvidenceWish::kDecisions);

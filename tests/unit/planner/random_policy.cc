@@ -151,7 +151,8 @@ PolicyDocument random_document(Dice& dice) {
       document.posture.domains[entry.first] = dice.any<schema::RequirementPosture>();
     }
   }
-  document.filesystem_evidence = dice.any<schema::EvidenceWish>();
+  document.evidence.filesystem = dice.any<schema::EvidenceWish>();
+  document.evidence.domains[dice.any<Domain>()] = schema::EvidenceWish::kDecisions;
   return document;
 }
 

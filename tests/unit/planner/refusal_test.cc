@@ -86,7 +86,7 @@ TEST(RefusalTest, EachReasonSaysWhatWasAskedWhatIsGivenAndWhatToDo) {
       {RefusalReason::kPrerequisiteUnsatisfied,
        "a denied call watched here (unsatisfied: it went through)", "meet the prerequisite"},
       {RefusalReason::kDescendantCoverageInsufficient, "target_process_only", "process tree"},
-      {RefusalReason::kNoEvidenceProduced, "evidence decisions", "evidence.filesystem: setup"},
+      {RefusalReason::kNoEvidenceProduced, "evidence decisions", "evidence.syscall: setup"},
   };
   ASSERT_EQ(rows.size(), schema::EnumNames<RefusalReason>::kTokens.size());
   for (const Row& row : rows) {

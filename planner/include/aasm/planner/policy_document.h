@@ -119,6 +119,16 @@ struct PostureNode {
   std::map<schema::Domain, Position> places;
 };
 
+// The evidence that is asked for: `filesystem` of both of its domains, unless one is named itself.
+struct EvidenceNode {
+  std::optional<schema::EvidenceWish> filesystem;
+  Position filesystem_at;
+  std::map<schema::Domain, schema::EvidenceWish> domains;
+  std::map<schema::Domain, Position> places;
+
+  schema::EvidenceWish wish(schema::Domain domain) const;
+};
+
 // What the document says of itself. Entries of `extends` are file names as written, `${HOME}` at
 // their start replaced.
 struct MetadataNode {
@@ -145,8 +155,7 @@ struct PolicyDocument {
   std::optional<ResourcesNode> resources;
   std::optional<CapabilitiesNode> capabilities;
   PostureNode posture;
-  schema::EvidenceWish filesystem_evidence = schema::EvidenceWish::kSetup;
-  std::optional<Position> evidence_at;
+  EvidenceNode evidence;
   std::vector<UnmappedNode> unmapped;
   bool tools_allow_all = false;  // tools: {"*": {allow: true}} and no other tool
 };
