@@ -18,6 +18,7 @@
 #include "home.h"
 #include "output_file.h"
 #include "print.h"
+#include "progress.h"
 #include "verify_process.h"
 
 namespace aasm::cli {
@@ -131,9 +132,18 @@ std::string kept_lines(const std::vector<std::string>& paths) {
   return lines;
 }
 
-void show_progress(std::uint64_t done, std::uint64_t total) {
-  std::string line = "\rverifying " + std::to_string(done) + " of " + std::to_string(total);
-  print_err(done == total ? line + "\n" : line);
+// Only on a terminal. The process that verifies writes it, for its parent may not wait for a
+// terminal that takes no output: it keeps the deadline.
+void show_progress_on_a_terminal(verifier::VerifyRequest& request) {
+  if (isatty(STDERR_FILENO) == 0) {
+    return;
+  }
+  request.progress = [line = ProgressLine(ProgressLine::Clock::now())](
+                         std::uint64_t done, std::uint64_t total) mutable {
+    if (const auto text = line.next(done, total, ProgressLine::Clock::now())) {
+      print_err(*text);
+    }
+  };
 }
 
 }  // namespace
@@ -144,9 +154,7 @@ int run_verify(const VerifyCommand& command) {
     print_err(error_line(request.error()));
     return kExitUsage;
   }
-  if (isatty(STDERR_FILENO) != 0) {
-    request->progress = show_progress;
-  }
+  show_progress_on_a_terminal(*request);
   const Verified verified = verify_confined(*request, command.common.format,
                                             std::chrono::seconds(command.deadline_seconds));
   const Result<void> said = write_out(verified.text);

@@ -223,6 +223,28 @@ class LiveLedger(aasm_case.AasmCase):
         self.assertGreater(seen.get(0, 0), 0, seen)
         self.assert_verified()
 
+    def test_verify_beside_a_thousand_appends_a_second_never_fails(self):
+        """Case L1. The real writer commits record by record at that rate, as far as the disk lets it, and verify runs
+        beside it AASM_TEST_LIVE_ROUNDS times: VERIFIED or a tail without its checkpoint yet, never FAILED."""
+        rounds = int(os.environ.get("AASM_TEST_LIVE_ROUNDS", "8"))
+        seen = {}
+        appended = 0
+        took_ms = 0
+        while sum(seen.values()) < rounds:
+            writer = subprocess.Popen([os.environ["AASM_APPEND_RECORDS"], str(self.home), "2000", "1000"], stdout=subprocess.PIPE, text=True)
+            self.addCleanup(writer.kill)
+            while writer.poll() is None and sum(seen.values()) < rounds:
+                done = self.aasm("verify", "--allow-open")
+                seen[done.returncode] = seen.get(done.returncode, 0) + 1
+                self.assertIn(done.returncode, (0, 3), done.stdout)
+            said = writer.communicate(timeout=120)[0]
+            self.assertEqual(writer.returncode, 0)
+            appended += int(said.split()[0])
+            took_ms += int(said.split()[3])
+        print(f"verdicts {seen} beside {appended} records, {1000 * appended // max(took_ms, 1)} a second")
+        self.assertGreater(appended, 0)
+        self.assert_verified()
+
 
 if __name__ == "__main__":
     aasm_case.main()

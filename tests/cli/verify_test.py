@@ -173,6 +173,26 @@ class Ledgers(aasm_case.AasmCase):
         [child] = self.wait_for(lambda: children.read_text().split(), "the process that reads")
         return process, int(child)
 
+    def test_progress_goes_to_a_terminal_and_nowhere_else(self):
+        subprocess.run([os.environ["AASM_APPEND_RECORDS"], str(self.home), "600", "0"], check=True, stdout=subprocess.DEVNULL)
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        with os.fdopen(slave, "wb") as terminal:
+            done = subprocess.run([aasm_case.AASM, "verify", "--format", "json"], env=self.env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=terminal, check=False, timeout=60)
+            records = json.loads(done.stdout)["coverage"]["records"]
+            seen = os.read(master, 65536).decode()
+        self.assertGreater(records, 600)
+        lines = seen.rstrip("\r\n").split("\r")[1:]
+        for line in lines:
+            self.assertRegex(line, rf"^verifying [0-9]+ of {records}(, [0-9]+ (s|min) left)? *$")
+        self.assertGreater(len(lines), 1)
+        self.assertRegex(lines[-1], rf"^verifying {records} of {records} *$")
+        self.assertTrue(seen.endswith("\n"))
+        piped = self.aasm("verify", "--format", "json")
+        self.assertEqual(piped.stderr, "")
+        self.assertEqual(json.loads(piped.stdout)["coverage"]["records"], records)
+
     def test_only_the_process_that_reads_the_target_is_confined_and_a_signal_ends_both(self):
         process, child = self.hold()
         self.wait_for(lambda: any(re.search("/temporary/[^/]+/.", link) for link in self.links(child)), "the copy to be open")

@@ -32,33 +32,35 @@ std::vector<ledger::PendingRecord> decision_records(const aasm::test::TestRun& r
   return records;
 }
 
-void append_long_run(ledger::Store& store, std::size_t records) {
-  const aasm::test::TestRun run;
+std::vector<ledger::PendingRecord> long_run(const aasm::test::TestRun& run,
+                                            const crypto::SigningKey& host, std::size_t records) {
   const std::size_t decisions = std::max(records, kOtherRecords + 1) - kOtherRecords;
   claims::test::Records sample = claims::test::sample_run();
   bind_plan(sample);
   close_after(claims::test::body_of<schema::RunClosed>(sample), decisions);
-  std::vector<ledger::PendingRecord> batch;
+  std::vector<ledger::PendingRecord> made;
   for (const claims::test::Step& step : sample) {
     if (const auto* opened = std::get_if<schema::RunOpened>(&step.body)) {
       schema::RunOpened body = *opened;
       body.run_key = run.key().public_key();
-      batch.push_back(ledger::make_pending(run.id(), body, store.host_key()).value());
+      made.push_back(ledger::make_pending(run.id(), body, host).value());
     } else if (std::holds_alternative<schema::DecisionBatch>(step.body)) {
       std::vector<ledger::PendingRecord> many = decision_records(run, 1, decisions);
-      std::move(many.begin(), many.end(), std::back_inserter(batch));
+      std::move(many.begin(), many.end(), std::back_inserter(made));
     } else {
-      batch.push_back(run.record(step.body));
+      made.push_back(run.record(step.body));
     }
   }
-  store.append(batch).value();
+  return made;
 }
 
 void fill_ledger(ledger::Store& store, std::uint64_t records, std::size_t records_of_a_run) {
   while (store.size() < records) {
     const std::uint64_t left = records - store.size();
     // No rest that is too short for a run.
-    append_long_run(store, left < 2 * records_of_a_run ? left : records_of_a_run);
+    const std::size_t length = left < 2 * records_of_a_run ? left : records_of_a_run;
+    const aasm::test::TestRun run;
+    store.append(long_run(run, store.host_key(), length)).value();
   }
 }
 

@@ -15,11 +15,13 @@ namespace aasm::verifier::test {
 std::vector<ledger::PendingRecord> decision_records(const aasm::test::TestRun& run,
                                                     std::int64_t first_event, std::size_t count);
 
-// Appends one run of `records` records (at least 10), from run.opened to run.closed, in one
-// transaction. It verifies without a finding.
-void append_long_run(ledger::Store& store, std::size_t records);
+// One run of `records` records (at least 10), from run.opened to run.closed. Appended to a ledger
+// it verifies without a finding. `run` and `host` outlive the records.
+std::vector<ledger::PendingRecord> long_run(const aasm::test::TestRun& run,
+                                            const crypto::SigningKey& host, std::size_t records);
 
-// Appends runs of at most `records_of_a_run` until the ledger holds `records`.
+// Appends runs of about `records_of_a_run`, each in one transaction, until the ledger holds
+// `records`.
 void fill_ledger(ledger::Store& store, std::uint64_t records, std::size_t records_of_a_run);
 
 }  // namespace aasm::verifier::test
