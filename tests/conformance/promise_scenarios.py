@@ -38,6 +38,16 @@ def degraded_above_probe(run: Run) -> None:
     run.measured("ipc")["channel"]["mechanism"] = "none"
 
 
+def degraded_above_its_descendants(run: Run) -> None:
+    degraded(run)
+    run.measured("ipc")["descendants"] = "target_process_only"
+
+
+def degraded_to_one_process(run: Run) -> None:
+    degraded_above_its_descendants(run)
+    run.body("plan.resolved")["outcomes"][-1]["achieved"] = "observe, descendants target_process_only"
+
+
 def degraded_to_prevention(run: Run) -> None:
     degraded(run)
     run.body("plan.resolved")["outcomes"][-1]["achieved"] = "prevent_before_effect, evidence setup"
@@ -80,6 +90,7 @@ FOUND = {
     enforced_but_unsupported: "outcome_exceeds_probe", enforced_but_not_probed: "outcome_exceeds_probe",
     enforced_but_for_one_process: "outcome_exceeds_probe", decisions_wanted_but_no_channel: "outcome_exceeds_probe",
     observed_but_unsupported: "outcome_exceeds_probe", degraded_above_probe: "degraded_exceeds_probe",
+    degraded_above_its_descendants: "degraded_exceeds_probe",
     degraded_to_prevention_above_probe: "degraded_exceeds_probe", degraded_to_a_level_of_its_own: "degraded_exceeds_probe",
     backend_unavailable: "backend_was_unavailable", backend_rejected: "backend_was_unavailable",
     another_class_in_the_plan: "isolation_class_differs", another_boundary: "isolation_class_differs"}

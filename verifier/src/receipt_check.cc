@@ -232,8 +232,7 @@ void ReceiptCheck::note_body(const RecordView& view) {
   } else if (const auto* closed = std::get_if<schema::RunClosed>(&*view.body)) {
     if (closed_ || view.envelope->run != run_) {
       unexpected();
-    }
-    if (receipt_.index != static_cast<std::uint64_t>(seq)) {
+    } else if (receipt_.index != static_cast<std::uint64_t>(seq)) {
       findings_.add(FindingCode::kReceiptIndexMismatch, seq,
                     {.expected = std::to_string(seq), .actual = std::to_string(receipt_.index)});
     }

@@ -48,7 +48,7 @@ def _outcomes(facts: Facts, plan: dict[str, Any], probe: dict[str, Any]) -> Iter
             continue
         if outcome["kind"] in ("enforced", "observed") and not _meets(outcome["kind"], requirement, entry):
             yield "outcome_exceeds_probe"
-        if outcome["kind"] == "degraded" and not _reached(outcome["achieved"].split(",")[0], requirement, entry):
+        if outcome["kind"] == "degraded" and not _reached(outcome["achieved"], requirement, entry):
             yield "degraded_exceeds_probe"
 
 
@@ -75,8 +75,10 @@ def _meets(kind: str, requirement: dict[str, Any], entry: dict[str, Any] | None)
 
 
 def _reached(level: str, requirement: dict[str, Any], entry: dict[str, Any] | None) -> bool:
-    if level == "none" or entry is None:
-        return level == "none"
-    if level == "observe":
-        return _mediates("observed", entry) and _reports(entry)
-    return level == "prevent_before_effect" and _mediates("enforced", entry) and _follows(requirement, entry)
+    word, _comma, rest = level.partition(",")
+    if word == "none" or entry is None:
+        return word == "none"
+    if word == "observe":
+        covered = _follows(requirement, entry) or rest == f" descendants {entry['descendants']}"
+        return _mediates("observed", entry) and _reports(entry) and covered
+    return word == "prevent_before_effect" and _mediates("enforced", entry) and _follows(requirement, entry)

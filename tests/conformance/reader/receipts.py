@@ -160,6 +160,8 @@ def _run(scan: Scan, receipt: Receipt) -> None:
             opened = record
         elif not (kind == "run.closed" and opened and not closed and record.statement.run == opened.statement.run):
             findings.add("receipt_record_unexpected", record.seq, kind)
+        elif kind == "run.closed" and entry is not receipt.entries[-1]:
+            findings.add("receipt_index_mismatch", record.seq)
         closed = closed or kind == "run.closed"
     for kind, there in (("run.opened", opened is not None), ("run.closed", closed or opened is None)):
         if not there:

@@ -142,6 +142,12 @@ std::vector<Row> promise_rows() {
        }},
       {"degraded to observation, without a channel", Code::kDegradedExceedsProbe,
        [](Records& run) { degrade(run, "observe", false); }},
+      {"degraded to observation of more processes than the probe saw", Code::kDegradedExceedsProbe,
+       [](Records& run) {
+         degrade(run, "observe", true);
+         body_of<schema::CapabilityProbed>(run).domains.back().descendants =
+             schema::DescendantCoverage::kTargetProcessOnly;
+       }},
       {"degraded to a prevention that was not measured", Code::kDegradedExceedsProbe,
        [](Records& run) {
          degrade(run, "prevent_before_effect, evidence setup", true);
@@ -319,6 +325,12 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
          body_of<schema::CapabilityProbed>(run).domains.back().domain = Domain::kNetworkEgress;
        }},
       {"degraded to what was measured", [](Records& run) { degrade(run, "observe", true); }},
+      {"degraded to observation of one process, as measured",
+       [](Records& run) {
+         degrade(run, "observe, descendants target_process_only", true);
+         body_of<schema::CapabilityProbed>(run).domains.back().descendants =
+             schema::DescendantCoverage::kTargetProcessOnly;
+       }},
       {"degraded to prevention without its evidence",
        [](Records& run) { degrade(run, "prevent_before_effect, evidence setup", false); }},
       {"the largest count but one",

@@ -67,7 +67,7 @@ std::string excess(const RequirementOutcome& outcome, const Requirement& require
 }
 
 // Whether the level that a degraded outcome says it achieves is one that was measured. Levels are
-// those of the planner: one word, and after a comma what evidence is left.
+// those of the planner: one word, and after a comma what evidence or which processes are left.
 bool is_achieved(std::string_view level, const Requirement& requirement,
                  const DomainCapability* measured) {
   const std::string_view word = level.substr(0, level.find(','));
@@ -78,7 +78,9 @@ bool is_achieved(std::string_view level, const Requirement& requirement,
     return false;
   }
   if (word == "observe") {
-    return measured->can_observe() && reports_decisions(*measured);
+    const std::string of_some = ", descendants " + name_of(measured->descendants);
+    return measured->can_observe() && reports_decisions(*measured) &&
+           (covers_descendants(*measured, requirement) || level.substr(word.size()) == of_some);
   }
   return word == "prevent_before_effect" && measured->can_prevent() &&
          covers_descendants(*measured, requirement);
