@@ -111,6 +111,9 @@ def variants(bodies):
     plan["outcomes"][0].update(kind="degraded", reason="domain_unsupported", planned="observe", achieved="none")
     plan["posture"] = "degraded"
     yield "plan.resolved", plan
+    policy = copy.deepcopy(next(body for body in bodies["policy.resolved"].values() if body["state"] == "enforced"))
+    policy.update(scope="team", extends=[{"scope": "org", "source": policy["source"], "document": policy["document"]}])
+    yield "policy.resolved", policy
     probed = copy.deepcopy(next(body for body in bodies["capability.probed"].values() if body["domains"]))
     probed.pop("reference", None)
     yield "capability.probed", probed
