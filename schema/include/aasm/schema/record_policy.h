@@ -109,10 +109,10 @@ struct PolicySource {
 
 struct PolicyResolved {
   PolicyState state = PolicyState::kUnconfigured;
-  std::string source_kind;          // option, environment, home, system, none
-  PathBytes source;                 // empty for none
-  std::optional<Sha256> document;   // SHA-256 of the document's bytes
-  std::optional<Sha256> blob;       // SHA-256(salt || data): the row that holds the bytes
+  std::string source_kind;         // option, environment, home, system, none
+  PathBytes source;                // empty for none
+  std::optional<Sha256> document;  // SHA-256 of the document's bytes
+  std::optional<Sha256> blob;      // SHA-256(salt || data): the row that holds the bytes
   // With metadata.extends: whom the document itself speaks for, and the others, by scope. Ids of
   // rules then begin with the scope of the document they stand in: "org:syscalls.deny[0]".
   std::optional<PolicyScope> scope;
