@@ -8,9 +8,27 @@
 #include "exit_status.h"
 #include "not_built.h"
 #include "options.h"
+#include "parse_commands.h"
 #include "version.h"
 
 namespace aasm::cli {
+
+void add_common(CLI::App& app, CommonOptions& common) {
+  app.add_option("--ledger", common.ledger, "Ledger file [$AASM_HOME/ledger.db]")
+      ->type_name("FILE");
+  app.add_option("--trust", common.trust, "Trust file; FILE.keys beside it [$AASM_HOME/trust]")
+      ->type_name("FILE");
+  const std::map<std::string, Format> formats{{"text", Format::kText}, {"json", Format::kJson}};
+  app.add_option("--format", common.format, "text or json [text]")
+      ->type_name("FORMAT")
+      ->transform(CLI::Transformer(formats))
+      ->option_text("FORMAT");
+}
+
+void add_leaf(Commands& all, CLI::App* app, Command (*make)(Commands&)) {
+  all.leaves.emplace_back(app, make);
+}
+
 namespace {
 
 constexpr const char* kRunExamples = R"(
@@ -29,38 +47,6 @@ Examples:
   aasm verify --run 0192 --format json        one run, as JSON
 
 Exit status: 0 VERIFIED, 1 FAILED, 2 USAGE, 3 INCONCLUSIVE, 4 UNREADABLE.)";
-
-constexpr const char* kKeyExamples = R"(
-Keys: the root certifies a host key, which signs openings of runs, and a log key, which signs
-checkpoints. After a change of the log key give the new 'trust' file to whoever verifies elsewhere.
-
-Examples:
-  aasm key list                        the keys this ledger has and had
-  aasm key rotate host                 a new key, vouched for by the old one
-  aasm key replace host --root /mnt/k  the old one was lost or stolen: by the word of root.key
-  aasm key revoke 3f2a                 and from where it was retired it does not count
-
-Exit status: 0 done, 1 refused or failed, 2 usage.)";
-
-constexpr const char* kExplainExamples = R"(
-Examples:
-  aasm policy explain ~/.ssh/id_ed25519                 may a run here read it, and why not
-  aasm policy explain ./build --operation create        make a file there
-  aasm policy explain api.example.com:443 ptrace        a host, and a system call
-
-Exit status: 0 answered, 1 the policy does not load or something has no answer, 2 usage.)";
-
-void add_common(CLI::App& app, CommonOptions& common) {
-  app.add_option("--ledger", common.ledger, "Ledger file [$AASM_HOME/ledger.db]")
-      ->type_name("FILE");
-  app.add_option("--trust", common.trust, "Trust file; FILE.keys beside it [$AASM_HOME/trust]")
-      ->type_name("FILE");
-  const std::map<std::string, Format> formats{{"text", Format::kText}, {"json", Format::kJson}};
-  app.add_option("--format", common.format, "text or json [text]")
-      ->type_name("FORMAT")
-      ->transform(CLI::Transformer(formats))
-      ->option_text("FORMAT");
-}
 
 void add_run_options(CLI::App& app, RunCommand& run) {
   add_common(app, run.common);
@@ -113,32 +99,6 @@ void add_verify_options(CLI::App& app, VerifyCommand& verify) {
   app.footer(kVerifyExamples);
 }
 
-// All commands with the values that parsing fills. Lives as long as parsing does.
-struct Commands {
-  CLI::App app{
-      "aasm: runs an agent inside a boundary and keeps signed evidence of what was decided"};
-  InitCommand init;
-  RunCommand run;
-  VerifyCommand verify;
-  RunsListCommand runs_list;
-  RunsShowCommand runs_show;
-  LedgerStatusCommand ledger_status;
-  KeyListCommand key_list;
-  KeyChangeCommand key_rotate;
-  KeyChangeCommand key_replace;
-  KeyRevokeCommand key_revoke;
-  BackendsCommand backends_list;
-  BackendsCommand backends_probe;
-  PolicyExplainCommand policy_explain;
-  PolicyCheckCommand policy_check;
-  PolicyInitCommand policy_init;
-  std::vector<std::pair<CLI::App*, Command (*)(Commands&)>> leaves;
-};
-
-void add_leaf(Commands& all, CLI::App* app, Command (*make)(Commands&)) {
-  all.leaves.emplace_back(app, make);
-}
-
 void build_run(Commands& all) {
   CLI::App* run = all.app.add_subcommand("run", "Run an agent inside a boundary");
   run->require_subcommand(1);
@@ -167,55 +127,6 @@ void build_history(Commands& all) {
   add_leaf(all, status, [](Commands& c) { return Command(c.ledger_status); });
 }
 
-void add_root_option(CLI::App& app, std::string& directory) {
-  app.add_option("--root", directory, "Directory with root.key [$AASM_HOME/keys]")
-      ->type_name("DIR");
-}
-
-void build_key_changes(Commands& all, CLI::App* key) {
-  CLI::App* rotate = key->add_subcommand("rotate", "Put a new key in the place of one you hold");
-  add_common(*rotate, all.key_rotate.common);
-  rotate->add_option("key", all.key_rotate.which, "host or log")
-      ->required()
-      ->check(CLI::IsMember({"host", "log"}));
-  add_leaf(all, rotate, [](Commands& c) { return Command(c.key_rotate); });
-  CLI::App* replace =
-      key->add_subcommand("replace", "Put a new key in the place of one lost or stolen");
-  all.key_replace.replace = true;
-  add_common(*replace, all.key_replace.common);
-  replace->add_option("key", all.key_replace.which, "host, log or both")
-      ->required()
-      ->check(CLI::IsMember({"host", "log", "both"}));
-  add_root_option(*replace, all.key_replace.root_dir);
-  add_leaf(all, replace, [](Commands& c) { return Command(c.key_replace); });
-}
-
-void build_key_revoke(Commands& all, CLI::App* key) {
-  CLI::App* revoke = key->add_subcommand("revoke", "Say from where a retired key does not count");
-  add_common(*revoke, all.key_revoke.common);
-  revoke->add_option("key", all.key_revoke.key, "Key id, or the beginning of one")->required();
-  revoke->add_option("--at", all.key_revoke.limit, "Tree size [where the key was retired]")
-      ->type_name("SIZE");
-  revoke->add_flag("--close-ledger", all.key_revoke.close_ledger,
-                   "Also when the key signed past SIZE: the ledger fails from then on");
-  add_root_option(*revoke, all.key_revoke.root_dir);
-  revoke->footer(
-      "What the key signed before SIZE is INCONCLUSIVE from then on, unless a witness had signed "
-      "a\ncheckpoint over it of at most SIZE.");
-  add_leaf(all, revoke, [](Commands& c) { return Command(c.key_revoke); });
-}
-
-void build_key(Commands& all) {
-  CLI::App* key = all.app.add_subcommand("key", "Host and log keys: list, change, revoke");
-  key->require_subcommand(1);
-  key->footer(kKeyExamples);
-  CLI::App* list = key->add_subcommand("list", "The keys of this ledger (not verified)");
-  add_common(*list, all.key_list.common);
-  add_leaf(all, list, [](Commands& c) { return Command(c.key_list); });
-  build_key_changes(all, key);
-  build_key_revoke(all, key);
-}
-
 void build_backends(Commands& all) {
   CLI::App* backends = all.app.add_subcommand("backends", "What can confine a program here");
   backends->require_subcommand(1);
@@ -227,61 +138,6 @@ void build_backends(Commands& all) {
   all.backends_probe.probe = true;
   add_common(*probe, all.backends_probe.common);
   add_leaf(all, probe, [](Commands& c) { return Command(c.backends_probe); });
-}
-
-void add_explain(Commands& all, CLI::App& policy) {
-  CLI::App* explain =
-      policy.add_subcommand("explain", "What would happen, and which line of the policy says so");
-  PolicyExplainCommand& command = all.policy_explain;
-  add_common(*explain, command.common);
-  explain->add_option("what", command.what, "PATH (with a slash in it), HOST[:PORT] or SYSCALL")
-      ->required();
-  explain->add_option("--policy", command.file, "Policy [the one a run here would have]")
-      ->type_name("FILE");
-  explain->add_option("--workdir", command.workdir, "Directory the run would be in")
-      ->type_name("DIR");
-  explain
-      ->add_option("--operation", command.operation,
-                   "read, write, execute, create, remove, connect or resolve [all]")
-      ->check(CLI::IsMember(
-          {"read", "write", "execute", "create", "remove", "connect", "resolve", "call"}))
-      ->option_text("OPERATION");
-  explain->footer(kExplainExamples);
-  add_leaf(all, explain, [](Commands& c) { return Command(c.policy_explain); });
-}
-
-void add_policy_check(Commands& all, CLI::App& policy) {
-  CLI::App* check =
-      policy.add_subcommand("check", "What a policy says here, what is wrong and what is risky");
-  PolicyCheckCommand& command = all.policy_check;
-  add_common(*check, command.common);
-  check->add_option("file", command.file, "A policy [the one a run here would have]");
-  check->add_option("--workdir", command.workdir, "Directory the run would be in")
-      ->type_name("DIR");
-  check->add_flag("--strict", command.strict, "Fail on warnings too");
-  check->footer(
-      "Exit status: 0 a run would start, 1 it would be refused (with --strict, or there is a\n"
-      "warning), 2 usage.");
-  add_leaf(all, check, [](Commands& c) { return Command(c.policy_check); });
-}
-
-void add_policy_init(Commands& all, CLI::App& policy) {
-  CLI::App* init = policy.add_subcommand("init", "Write a policy that fits this machine and place");
-  PolicyInitCommand& command = all.policy_init;
-  add_common(*init, command.common);
-  init->add_option("--output", command.output, "A file that is not there yet [standard output]")
-      ->type_name("FILE");
-  init->add_option("--workdir", command.workdir, "Directory the runs will be in")->type_name("DIR");
-  init->footer("Exit status: 0 written, 1 not written, 2 usage.");
-  add_leaf(all, init, [](Commands& c) { return Command(c.policy_init); });
-}
-
-void build_policy(Commands& all) {
-  CLI::App* policy = all.app.add_subcommand("policy", "Policy documents");
-  policy->require_subcommand(1);
-  add_explain(all, *policy);
-  add_policy_init(all, *policy);
-  add_policy_check(all, *policy);
 }
 
 void build_init(Commands& all) {
