@@ -44,7 +44,8 @@ Result<std::vector<std::string>> keep_notes(const std::string& directory,
   std::vector<std::string> paths;
   for (const SourcedNote& one : notes) {
     const std::string digest = crypto::sha256(schema::as_bytes(one.note)).hex().substr(0, 16);
-    const std::string path = place + "/fork-" + one.source + "-" + digest + ".note";
+    std::string path = place;
+    path.append("/fork-").append(one.source).append("-").append(digest).append(".note");
     const OutputFile file = AASM_TRY(OutputFile::open(path));
     AASM_TRY_CONTEXT(file.write(one.note), "keeping a note of the fork");
     paths.push_back(path);

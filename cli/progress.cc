@@ -5,7 +5,6 @@
 namespace aasm::cli {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

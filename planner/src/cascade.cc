@@ -22,13 +22,13 @@ using schema::SelectorType;
 
 // Nodes whose gap says "not stated": it holds for the policy when it holds for every document.
 bool says_not_stated(const PolicyGap& gap) {
-  static const std::set<std::string> kNodes = {"filesystem.read",    "filesystem.write",
-                                               "filesystem.execute", "network",
-                                               "name_resolution",    "syscalls",
-                                               "processes",          "ipc",
-                                               "credentials",        "credentials.environment",
-                                               "resources",          "credentials.descriptors"};
-  return gap.domain && kNodes.count(gap.node) != 0 && gap.reason.starts_with("not stated");
+  static const std::set<std::string> nodes = {"filesystem.read",    "filesystem.write",
+                                              "filesystem.execute", "network",
+                                              "name_resolution",    "syscalls",
+                                              "processes",          "ipc",
+                                              "credentials",        "credentials.environment",
+                                              "resources",          "credentials.descriptors"};
+  return gap.domain && nodes.count(gap.node) != 0 && gap.reason.starts_with("not stated");
 }
 
 int strictness(RequirementPosture posture) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +60,7 @@ class Decoder {
   template <schema::NamedEnum E>
   std::optional<E> token(const YamlNode& node, const std::string& where) {
     std::vector<std::string> words;
+    words.reserve(std::size(schema::EnumNames<E>::kTokens));
     for (const auto& entry : schema::EnumNames<E>::kTokens) {
       words.emplace_back(entry.second);
     }

@@ -11,7 +11,6 @@ namespace {
 
 using schema::AmbientAuthority;
 using schema::AuthorityFate;
-using schema::SensitiveName;
 
 // A plan is one record of at most 65,000 bytes (docs/spec/ledger-format.md section 2) and has much
 // else to say; an environment may have megabytes of names. A name may have 128 KiB (execve(2)).

@@ -32,12 +32,13 @@ class DocumentLoader {
   LoadedDocuments run(const std::string& path, std::string bytes) {
     seen_.insert(identity_of(path));
     add(path, std::move(bytes));
-    // The list grows while it is walked.
-    for (std::size_t i = 0; i < out_.documents.size(); ++i) {
-      const std::optional<TextList> named = out_.documents[i].document.metadata.extends;
+    std::size_t at = 0;
+    while (at < out_.documents.size()) {  // the list grows while it is walked
+      const std::optional<TextList> named = out_.documents[at].document.metadata.extends;
       for (const TextEntry& entry : named ? named->entries : std::vector<TextEntry>()) {
-        follow(out_.documents[i].path, entry);
+        follow(out_.documents[at].path, entry);
       }
+      ++at;
     }
     if (out_.documents.size() > 1) {
       check_scopes();

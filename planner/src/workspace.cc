@@ -88,7 +88,8 @@ class Survey {
  private:
   std::string program_named(const std::string& tool) const {
     for (const std::string& directory : host_.program_path) {
-      const std::string path = directory + "/" + tool;
+      std::string path = directory;
+      path.append("/").append(tool);
       if (!directory.empty() && directory.front() == '/' && host_.exists(path)) {
         return path;
       }

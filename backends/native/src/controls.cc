@@ -11,7 +11,6 @@ namespace aasm::backend_native {
 namespace {
 
 using schema::Control;
-using schema::ControlPrepared;
 using schema::Domain;
 using schema::Purpose;
 using schema::Requirement;

@@ -24,7 +24,6 @@ namespace {
 
 using planner::LaunchFailure;
 using schema::Error;
-using schema::ErrorCode;
 using schema::ExitCause;
 using schema::ProcessExited;
 using schema::Result;
