@@ -15,6 +15,7 @@ import time
 import unittest
 
 AASM = os.environ["AASM"]
+SANITIZED = bool(os.environ.get("AASM_SANITIZE"))  # what is built with, if any
 SOURCE = pathlib.Path(os.environ["AASM_SOURCE_DIR"])
 
 POLICY = """apiVersion: agent-assembly/v1

@@ -203,7 +203,7 @@ class Ledgers(aasm_case.AasmCase):
         self.assertIn("NoNewPrivs:\t0", pathlib.Path(f"/proc/{process.pid}/status").read_text())
         self.assertLess(self.data_limit(child), 2**64 - 1)
         self.assertGreaterEqual(self.data_limit(child), min(2**31, self.data_limit(process.pid)))
-        self.assertLessEqual(self.data_limit(child), 2**31 + 2**30 if "ASAN_OPTIONS" not in self.env else 2**64)
+        self.assertLessEqual(self.data_limit(child), 2**64 if aasm_case.SANITIZED else 2**31 + 2**30)
         expected = re.compile(r"(pipe:\[\d+\]|/dev/pts/\d+|/dev/ptmx|" + re.escape(str(self.temporary)) + "/.*)")
         # The directory of the target is open while its files are being found.
         self.wait_for(lambda: all(expected.fullmatch(link) for link in self.links(child)), "nothing but the copy to be open")
