@@ -21,7 +21,7 @@ using schema::Result;
 RunCommand as_run(const PolicyExplainCommand& command) {
   RunCommand run;
   run.common = command.common;
-  run.policy = command.file.empty() ? "" : absolute_path(command.file);
+  run.policy = absolute_or_empty(command.file);
   run.workdir = command.workdir;
   run.argv = {"true"};
   return run;

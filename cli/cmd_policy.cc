@@ -1,7 +1,3 @@
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -23,23 +19,6 @@ using planner::ResolvedPolicy;
 using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
-
-// Changes into the directory, as a run does, and gives its path without links.
-Result<std::string> enter(const std::string& directory) {
-  if (!directory.empty() && chdir(directory.c_str()) != 0) {
-    return Error(ErrorCode::kInvalidArgument, "--workdir " + directory, errno);
-  }
-  std::error_code code;
-  const std::filesystem::path here = std::filesystem::current_path(code);
-  if (code) {
-    return Error(ErrorCode::kUnavailable, "the working directory has no path", code.value());
-  }
-  return here.string();
-}
-
-std::string absolute_or_empty(const std::string& path) {
-  return path.empty() ? path : absolute_path(path);
-}
 
 // The programs that confine, where they are found.
 std::vector<std::string> own_programs() {
@@ -75,7 +54,7 @@ Result<Checked> check(const PolicyCheckCommand& command) {
   const Home home = AASM_TRY(Home::locate());
   const std::string file = absolute_or_empty(command.file);
   const std::string ledger = absolute_or_empty(command.common.ledger);
-  const std::string workdir = AASM_TRY(enter(command.workdir));
+  const std::string workdir = AASM_TRY(enter_working_dir(command.workdir));
   Checked checked{policy_in_use(file, home, workdir), {}};
   checked.findings = findings_of(checked.policy, home, ledger, workdir);
   return checked;
@@ -85,7 +64,7 @@ Result<Checked> check(const PolicyCheckCommand& command) {
 Result<std::string> fitted_policy(const PolicyInitCommand& command, const std::string& output) {
   const Home home = AASM_TRY(Home::locate());
   const std::string ledger = absolute_or_empty(command.common.ledger);
-  const std::string workdir = AASM_TRY(enter(command.workdir));
+  const std::string workdir = AASM_TRY(enter_working_dir(command.workdir));
   std::string text = planner::starter_policy(planner::path_exists,
                                              planner::survey_workspace(workspace_host(workdir)));
   const ResolvedPolicy policy =

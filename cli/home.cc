@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -29,6 +30,27 @@ std::string absolute_path(const std::string& path) {
   std::error_code code;
   const fs::path absolute = fs::absolute(path, code);
   return code ? path : absolute.lexically_normal().string();
+}
+
+std::string absolute_or_empty(const std::string& path) {
+  return path.empty() ? path : absolute_path(path);
+}
+
+Result<std::string> enter_working_dir(const std::string& wanted) {
+  if (!wanted.empty() && chdir(wanted.c_str()) != 0) {
+    return Error(ErrorCode::kInvalidArgument, "--workdir " + wanted, errno);
+  }
+  std::error_code code;
+  const fs::path here = fs::current_path(code);
+  if (code) {
+    return Error(ErrorCode::kUnavailable, "the working directory has no path", code.value());
+  }
+  return here.string();
+}
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
 Result<Home> Home::locate() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "aasm/schema/result.h"
@@ -34,5 +35,11 @@ schema::Result<std::string> find_helper();
 
 // Absolute form of a path given on the command line, before the directory is changed.
 std::string absolute_path(const std::string& path);
+std::string absolute_or_empty(const std::string& path);  // of an option that need not be given
+
+// Changes into the directory, unless `wanted` is empty, and gives its path without links.
+schema::Result<std::string> enter_working_dir(const std::string& wanted);
+
+std::optional<std::string> environment_variable(const char* name);
 
 }  // namespace aasm::cli

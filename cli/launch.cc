@@ -42,23 +42,6 @@ std::vector<std::string> own_environment() {
   return list;
 }
 
-std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-}
-
-Result<std::string> enter_working_dir(const std::string& wanted) {
-  if (!wanted.empty() && chdir(wanted.c_str()) != 0) {
-    return Error(ErrorCode::kInvalidArgument, "--workdir " + wanted, errno);
-  }
-  std::error_code code;
-  const fs::path here = fs::current_path(code);
-  if (code) {
-    return Error(ErrorCode::kUnavailable, "the working directory has no path", code.value());
-  }
-  return here.string();
-}
-
 struct FoundProgram {
   std::string path;  // absolute; as given when there is none
   std::vector<schema::Refusal> refusals;
@@ -67,7 +50,7 @@ struct FoundProgram {
 Result<FoundProgram> find_program(const RunCommand& command) {
   const std::string& given = command.argv.front();
   const process::TargetResolution found =
-      AASM_TRY(process::resolve_target(given, variable("PATH")));
+      AASM_TRY(process::resolve_target(given, environment_variable("PATH")));
   if (found.target) {
     return FoundProgram{absolute_path(found.target->path), {}};
   }
@@ -201,7 +184,7 @@ Result<schema::CapabilityProbed> probe_backend(planner::Backend& backend,
     const int os_errno = code ? code.value() : errno;
     return process::system_error(
         "cannot make a directory to probe in (in " +
-            (code ? variable("TMPDIR").value_or("/tmp") : folder.string()) +
+            (code ? environment_variable("TMPDIR").value_or("/tmp") : folder.string()) +
             "; TMPDIR names another place)",
         os_errno);
   }

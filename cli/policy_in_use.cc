@@ -1,6 +1,5 @@
 #include "policy_in_use.h"
 
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -11,15 +10,10 @@
 namespace aasm::cli {
 namespace {
 
-std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-}
-
 planner::ResolvedPolicy resolve(planner::PolicyRequest request, const std::string& working_dir) {
   request.current_dir = working_dir;
   request.paths.workdir = working_dir;
-  request.paths.home = variable("HOME").value_or("");
+  request.paths.home = environment_variable("HOME").value_or("");
   const auto vocabulary = backend_native::make_syscall_vocabulary();
   request.vocabulary = vocabulary.get();
   request.hash = [](schema::ByteView bytes) { return crypto::sha256(bytes); };
@@ -34,7 +28,7 @@ planner::ResolvedPolicy policy_in_use(const std::string& option, const Home& hom
   if (!option.empty()) {
     request.sources.option = option;
   }
-  request.sources.environment = variable("AA_POLICY");
+  request.sources.environment = environment_variable("AA_POLICY");
   request.sources.home = home.policy();
   return resolve(std::move(request), working_dir);
 }
@@ -70,7 +64,7 @@ planner::ProtectedPaths protected_paths(const Home& home, const std::string& led
 
 planner::WorkspaceHost workspace_host(const std::string& working_dir) {
   planner::WorkspaceHost host;
-  const std::string path = variable("PATH").value_or("");
+  const std::string path = environment_variable("PATH").value_or("");
   std::string_view rest = path;
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find(':'));
@@ -79,7 +73,8 @@ planner::WorkspaceHost workspace_host(const std::string& working_dir) {
       host.program_path.push_back(absolute_path(std::string(part)));
     }
   }
-  if (const std::optional<std::string> home = variable("HOME"); home && home->starts_with('/')) {
+  if (const std::optional<std::string> home = environment_variable("HOME");
+      home && home->starts_with('/')) {
     host.home = absolute_path(*home);
   }
   host.workdir = working_dir;

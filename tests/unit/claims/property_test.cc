@@ -1,9 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -11,29 +7,17 @@
 
 #include "oracle.h"
 #include "sample_run.h"
+#include "support/dice.h"
 
 // Invariant 1 of docs/spec/product.md section 6: no decision record, no prevention claim. Random
 // sequences, near a valid run and far from it, are judged by the rules and by the oracle.
 namespace aasm::claims::test {
 namespace {
 
+using aasm::test::Dice;
+using aasm::test::property_rounds;
 using schema::ClaimTerm;
 using schema::Domain;
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::size_t below(std::size_t limit) { return static_cast<std::size_t>(engine_() % limit); }
-  bool one_in(std::size_t n) { return below(n) == 0; }
-  template <class E>
-  E any() {
-    const auto& tokens = schema::EnumNames<E>::kTokens;
-    return tokens.at(below(tokens.size())).first;
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 std::string any_rule(Dice& dice) {
   constexpr std::array<const char*, 7> kRules = {
@@ -237,15 +221,6 @@ Records any_run(Dice& dice, const Records& valid) {
   return run;
 }
 
-std::size_t rounds() {
-  const char* asked = std::getenv("AASM_PROPERTY_ROUNDS");
-  std::size_t number = 100000;
-  if (asked != nullptr) {
-    std::from_chars(asked, asked + std::strlen(asked), number);
-  }
-  return number;
-}
-
 std::string describe(const Records& run) {
   std::string text;
   for (const Step& step : run) {
@@ -328,7 +303,7 @@ TEST_P(SequencesTest, NeverClaimOtherThanTheOracle) {
   const Records valid = small_run();
   Dice dice(GetParam());
   std::array<std::size_t, 11> seen{};
-  const std::size_t count = rounds() / kSeeds;
+  const std::size_t count = property_rounds(100000) / kSeeds;
   for (std::size_t round = 0; round < count; ++round) {
     const Records run = any_run(dice, valid);
     const RunClaims claims = claims_of(run);

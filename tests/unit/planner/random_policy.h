@@ -1,49 +1,19 @@
 #pragma once
 
-#include <cstdint>
-#include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "aasm/planner/policy_document.h"
-#include "aasm/schema/enum_names.h"
 #include "aasm/schema/record_plan.h"
+
+#include "support/dice.h"
 
 // Random documents and capability sets for property tests: small vocabularies, so that statements
 // meet, cover and contradict each other.
 namespace aasm::planner::testing {
 
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::size_t below(std::size_t limit) { return static_cast<std::size_t>(engine_() % limit); }
-  bool one_in(std::size_t n) { return below(n) == 0; }
-  template <class E>
-  E any() {
-    const auto& tokens = schema::EnumNames<E>::kTokens;
-    return tokens.at(below(tokens.size())).first;
-  }
-  template <class T>
-  const T& of(const std::vector<T>& list) {
-    return list.at(below(list.size()));
-  }
-  template <class T>
-  void shuffle(std::vector<T>& list) {
-    for (std::size_t i = list.size(); i > 1; --i) {
-      std::swap(list[i - 1], list[below(i)]);
-    }
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-// AASM_PROPERTY_ROUNDS, or what one test may take of everybody's time.
-inline std::uint64_t property_rounds(std::uint64_t otherwise) {
-  const char* asked = std::getenv("AASM_PROPERTY_ROUNDS");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : otherwise;
-}
+using aasm::test::Dice;
+using aasm::test::property_rounds;
 
 PolicyDocument random_document(Dice& dice);
 schema::CapabilityProbed random_capabilities(Dice& dice);
