@@ -46,7 +46,8 @@ const std::string* path_of(const OpenDescriptor& open, const PathsById& paths) {
 }
 
 void refuse_own_files(const std::vector<OpenDescriptor>& inherited, Launch& launch) {
-  const PathsById evidence = identities_of(launch.protect.unreadable);
+  PathsById evidence = identities_of(launch.protect.unreadable);
+  note(launch.protect.home, evidence);  // whoever has it open lists it and changes its mode
   const PathsById control = identities_of(launch.protect.unwritable);
   const std::vector<int>& passed = launch.environment.descriptors;
   for (const OpenDescriptor& open : inherited) {

@@ -268,6 +268,12 @@ class Inherited(Report):
             self.assertIn("grant_covers_evidence: descriptor 0", done.stderr)
             # Not passed on, so not refused.
             self.assertEqual(self.run_exec("/bin/true", pass_fds=(file.fileno(),)).returncode, 0)
+        for folder in (self.home, self.home / "keys"):
+            opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            done = self.run_exec("/bin/ls", "/proc/self/fd/0/", stdin=opened)
+            os.close(opened)
+            self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)
+            self.assertIn("grant_covers_evidence: descriptor 0", done.stderr)
         with open(self.policy, "rb") as file:
             self.assertEqual(self.run_exec("/bin/cat", stdin=file).returncode, 0)
         with open(self.policy, "ab") as file:
