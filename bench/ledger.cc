@@ -38,7 +38,8 @@ struct Options {
   std::string only;    // "appends"
   std::string make;    // only make a ledger in this home,
   std::string pass;    // only pass over the ledger of this home, or
-  std::string verify;  // only verify it, in this process and on one thread: for a profiler
+  std::string verify;  // only verify it, in this process and on one thread: for a profiler; or
+  std::string open;    // only open it to append
   std::string folder;
 };
 
@@ -46,9 +47,9 @@ bool parse(const std::vector<std::string>& args, Options& options) {
   std::string records = "100000";
   std::string rounds = "5";
   const std::map<std::string, std::string*> known = {
-      {"--records", &records},      {"--rounds", &rounds},     {"--aasm", &options.aasm},
-      {"--only", &options.only},    {"--make", &options.make}, {"--pass", &options.pass},
-      {"--verify", &options.verify}};
+      {"--records", &records},       {"--rounds", &rounds},     {"--aasm", &options.aasm},
+      {"--only", &options.only},     {"--make", &options.make}, {"--pass", &options.pass},
+      {"--verify", &options.verify}, {"--open", &options.open}};
   for (std::size_t i = 0; i < args.size(); i += 2) {
     const auto found = known.find(args[i]);
     if (found == known.end() || i + 1 == args.size()) {
@@ -146,6 +147,12 @@ void pass_here(const std::string& home) {
             << " ns each\n";
 }
 
+void open_here(const std::string& home) {
+  const Cost cost = opening(ledger::LedgerPaths::in_home(home));
+  std::cout << "opened in " << whole(cost.wall_us) << " us, processor " << whole(cost.cpu_us)
+            << " us\n";
+}
+
 JsonValue measure_reading(const Options& options) {
   const std::string home = options.folder + "/home";
   const ledger::LedgerPaths paths = ledger::LedgerPaths::in_home(home);
@@ -186,6 +193,9 @@ void run(Options options) {
   if (!options.pass.empty()) {
     return pass_here(options.pass);
   }
+  if (!options.open.empty()) {
+    return open_here(options.open);
+  }
   if (!options.verify.empty()) {
     return verify_here(options.verify);
   }
@@ -213,7 +223,8 @@ int main(int argc, char** argv) {
   aasm::bench::Options options;
   if (!aasm::bench::parse({argv + 1, argv + argc}, options)) {
     std::cerr << "usage: ledger_bench [--records N] [--rounds N] [--aasm FILE] [--only appends]\n"
-                 "       ledger_bench [--records N] --make HOME | --pass HOME | --verify HOME\n";
+                 "       ledger_bench [--records N] --make HOME | --pass HOME | --verify HOME | "
+                 "--open HOME\n";
     return 2;
   }
   setenv("TMPDIR", "/var/tmp", 0);  // a disk, where /tmp may be memory

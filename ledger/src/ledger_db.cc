@@ -1,6 +1,7 @@
 #include "ledger_db.h"
 
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "aasm/ledger_format/pae.h"
@@ -24,6 +25,7 @@ constexpr std::int64_t kSynchronousFull = 2;
 // Pages of WAL after which a commit folds them into the file. The next open reads back what is
 // left (some 0.75 us a page), and folding costs two syncs: a short run writes some twenty pages.
 constexpr std::int64_t kCheckpointPages = 128;
+constexpr std::uintmax_t kLargeWal = std::uintmax_t{4} << 20;  // bytes: some 1,000 pages
 
 Result<void> set_durability(Connection& connection) {
   AASM_TRY(
@@ -67,15 +69,16 @@ schema::LeafHash RecordRow::recomputed_leaf() const {
   return ledger_format::leaf_hash(ledger_format::pae(schema::as_bytes(payload)));
 }
 
-LedgerDb::LedgerDb(Connection connection, Statement newest, Statement by_size, Statement records,
-                   Statement insert_record)
-    : connection_(std::move(connection)),
+LedgerDb::LedgerDb(std::string path, Connection connection, Statement newest, Statement by_size,
+                   Statement records, Statement insert_record)
+    : path_(std::move(path)),
+      connection_(std::move(connection)),
       newest_checkpoint_(std::move(newest)),
       checkpoint_by_size_(std::move(by_size)),
       records_from_(std::move(records)),
       insert_record_(std::move(insert_record)) {}
 
-Result<LedgerDb> LedgerDb::prepare(Connection connection) {
+Result<LedgerDb> LedgerDb::prepare(std::string path, Connection connection) {
   Statement newest = AASM_TRY(
       connection.prepare("SELECT size,note,frontier FROM checkpoints ORDER BY size DESC LIMIT 1"));
   Statement by_size =
@@ -84,8 +87,8 @@ Result<LedgerDb> LedgerDb::prepare(Connection connection) {
       "SELECT seq,prev,leaf,payload FROM records NOT INDEXED WHERE seq>=? ORDER BY seq"));
   Statement insert_record = AASM_TRY(connection.prepare(
       "INSERT INTO records(seq,prev,leaf,payload,keyid,sig) VALUES(?,?,?,?,?,?)"));
-  return LedgerDb(std::move(connection), std::move(newest), std::move(by_size), std::move(records),
-                  std::move(insert_record));
+  return LedgerDb(std::move(path), std::move(connection), std::move(newest), std::move(by_size),
+                  std::move(records), std::move(insert_record));
 }
 
 Result<LedgerDb> LedgerDb::open(const std::string& path) {
@@ -99,14 +102,24 @@ Result<LedgerDb> LedgerDb::open(const std::string& path) {
   }
   // Rule 4.9. As durable as folding: what a commit left in the WAL was synced there.
   AASM_TRY(connection.keep_wal_on_close());
-  return prepare(std::move(connection));
+  return prepare(path, std::move(connection));
 }
 
 Result<LedgerDb> LedgerDb::create(const std::string& path) {
   Connection connection = AASM_TRY(Connection::open(path, sqlite::OpenMode::kCreateNew));
   AASM_TRY(connection.execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF"));
   AASM_TRY(connection.execute(std::string(sqlite::kLedgerSql)));
-  return prepare(std::move(connection));
+  return prepare(path, std::move(connection));
+}
+
+void LedgerDb::fold_large_wal() {
+  std::error_code missing;
+  const std::uintmax_t size = std::filesystem::file_size(path_ + "-wal", missing);
+  if (missing || size < kLargeWal || !connection_.set_busy_timeout({})) {
+    return;
+  }
+  static_cast<void>(connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)").has_value());
+  static_cast<void>(connection_.set_busy_timeout(kBusyTimeout).has_value());
 }
 
 Result<std::optional<CheckpointRow>> LedgerDb::newest_checkpoint() {

@@ -53,6 +53,10 @@ class LedgerDb {
   schema::Result<sqlite::Transaction> begin() { return connection_.begin_immediate(); }
   sqlite::Connection& connection() { return connection_; }
 
+  // After a commit: empties a WAL that one large commit has grown, so that the next open does not
+  // have to read it back. Waits for no reader; what it cannot do now, a later commit does.
+  void fold_large_wal();
+
   schema::Result<std::optional<CheckpointRow>> newest_checkpoint();
   schema::Result<std::optional<CheckpointRow>> checkpoint_of_size(std::uint64_t size);
   // Calls `visit` for every record from `seq` on, in order, until it fails.
@@ -69,11 +73,12 @@ class LedgerDb {
   schema::Result<void> insert(const CheckpointRow& checkpoint);
 
  private:
-  LedgerDb(sqlite::Connection connection, sqlite::Statement newest, sqlite::Statement by_size,
-           sqlite::Statement records, sqlite::Statement insert_record);
-  static schema::Result<LedgerDb> prepare(sqlite::Connection connection);
+  LedgerDb(std::string path, sqlite::Connection connection, sqlite::Statement newest,
+           sqlite::Statement by_size, sqlite::Statement records, sqlite::Statement insert_record);
+  static schema::Result<LedgerDb> prepare(std::string path, sqlite::Connection connection);
   schema::Result<void> insert_one(sqlite::Statement& statement);
 
+  std::string path_;
   sqlite::Connection connection_;
   sqlite::Statement newest_checkpoint_;
   sqlite::Statement checkpoint_by_size_;

@@ -189,6 +189,7 @@ Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender 
   AASM_TRY_CONTEXT(transaction.commit(), "committing to the ledger");
   const std::string standing = std::exchange(head, appender.head()).note;
   runs = std::move(appender.runs());
+  db.fold_large_wal();
   step(AppendStep::kCommitted);
   Appended done{first_seq, appender.leaves(), head.note, head.checkpoint_size, std::nullopt};
   if (appender.checkpointed()) {

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -6,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "aasm/ledger/store.h"
+#include "aasm/sqlite/connection.h"
 
 #include "support/ledger_check.h"
 #include "support/ledger_home.h"
@@ -53,6 +55,46 @@ TEST_F(StoreWalTest, ALongWalIsFoldedByTheCommitThatMadeItLong) {
     ASSERT_LT(wal_bytes(), 192 * kFrameBytes) << "after run " << i;
   }
   EXPECT_GT(database_bytes(), before);
+  EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
+}
+
+class LargeCommitTest : public StoreWalTest {
+ protected:
+  // More than 4 MiB of WAL in one transaction.
+  void commit_much(Store& store, test::TestRun& run) const {
+    Records records{run.opened(store)};
+    for (int i = 0; i < 6000; ++i) {
+      records.push_back(run.record(test::batch_body()));
+    }
+    store.append(records).value();
+  }
+};
+
+TEST_F(LargeCommitTest, ItsWalIsEmptied) {
+  Store store = home_.open();
+  test::TestRun run;
+  commit_much(store, run);
+  EXPECT_EQ(wal_bytes(), 0U);
+  store.append(Records{run.closed()}).value();
+  EXPECT_GT(wal_bytes(), 0U);
+  EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
+}
+
+TEST_F(LargeCommitTest, AReaderKeepsItAndIsNotWaitedFor) {
+  sqlite::Connection reader =
+      sqlite::Connection::open(home_.paths().ledger, sqlite::OpenMode::kReadWrite).value();
+  reader.keep_wal_on_close().value();
+  sqlite::Transaction reading = reader.begin_deferred().value();
+  ASSERT_GT(reader.query_int("SELECT count(*) FROM records").value(), 0);
+  Store store = home_.open();
+  test::TestRun run;
+  const auto begin = std::chrono::steady_clock::now();
+  commit_much(store, run);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "the busy time";
+  EXPECT_GT(wal_bytes(), std::uintmax_t{4} << 20);
+  reading.commit().value();
+  store.append(Records{run.closed()}).value();
+  EXPECT_EQ(wal_bytes(), 0U);
   EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
 }
 
