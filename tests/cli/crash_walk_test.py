@@ -97,7 +97,10 @@ class CrashOfARun(crash_case.CrashCase):
     def before_a_recovery(self):
         self.before()
         run = self.start("/bin/sleep", "600")
-        self.wait_for(lambda: self.verify_json()[1]["coverage"]["records"] > self.old_records, "run.opened")
+        self.addCleanup(run.kill)
+        self.wait_for(lambda: run.poll() is not None or self.verify_json()[1]["coverage"]["records"] > self.old_records, "run.opened", 60.0)
+        if run.poll() is not None:
+            self.fail(f"the run to be recovered ended by itself: {run.returncode} {run.communicate()}")
         run.kill()
         run.communicate(timeout=20)
         self.dead = self.new_run(self.judge()[1])
