@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -20,6 +21,7 @@ using schema::Result;
 namespace {
 
 constexpr mode_t kPermissionBits = 0777;
+constexpr const char* kTemporarySuffix = ".new";
 
 Result<void> check_private(const struct stat& status, mode_t wanted, std::string_view what) {
   if (status.st_uid != geteuid()) {
@@ -57,6 +59,48 @@ Result<Fd> create_file(int directory, const std::string& name) {
     return os_error("setting the mode of " + name, errno);
   }
   return fd;
+}
+
+// Whether `name` still is the file that `fd` has open: another writer may have renamed or removed
+// it before we had the lock.
+bool is_still(const Fd& fd, int directory, const std::string& name) {
+  struct stat held {};
+  struct stat named {};
+  return fstat(fd.get(), &held) == 0 &&
+         fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+// The empty file of this name, locked: whoever else wants to write it waits. What a writer that was
+// killed has left is emptied, and nothing else is: it has one name, and is ours.
+Result<Fd> take_temporary(int directory, const std::string& name) {
+  while (true) {
+    Fd fd(openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+                 0600));
+    if (!fd.valid()) {
+      return os_error("creating it", errno);
+    }
+    while (flock(fd.get(), LOCK_EX) != 0) {
+      if (errno != EINTR) {
+        return os_error("locking it", errno);
+      }
+    }
+    if (!is_still(fd, directory, name)) {
+      continue;
+    }
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) {
+      return os_error("looking at it", errno);
+    }
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_nlink != 1) {
+      return Error(ErrorCode::kPermissionDenied, "it is no file of ours alone");
+    }
+    // The umask may have taken bits away that the reader will insist on.
+    if (fchmod(fd.get(), 0600) != 0 || ftruncate(fd.get(), 0) != 0) {
+      return os_error("emptying it", errno);
+    }
+    return fd;
+  }
 }
 
 }  // namespace
@@ -161,16 +205,14 @@ Result<void> create_private_file(int directory, const std::string& name, std::st
 }
 
 Result<void> replace_private_file(int directory, const std::string& name, std::string_view bytes) {
-  const std::string temporary = name + ".new-" + AASM_TRY(random_suffix());
-  Result<void> written = [&]() -> Result<void> {
-    const Fd fd = AASM_TRY(create_file(directory, temporary));
-    return write_all(fd.get(), bytes);
-  }();
+  const std::string temporary = name + kTemporarySuffix;
+  const Fd fd = AASM_TRY_CONTEXT(take_temporary(directory, temporary), temporary);
+  Result<void> written = write_all(fd.get(), bytes);
   if (written.has_value() && renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
     written = os_error("renaming over " + name, errno);
   }
   if (!written) {
-    unlinkat(directory, temporary.c_str(), 0);
+    unlinkat(directory, temporary.c_str(), 0);  // locked, so it is ours
   }
   return written;
 }

@@ -33,8 +33,9 @@ schema::Result<std::string_view> read_private_file(int directory, const std::str
 // Writes a file that must not exist (mode 0600) and syncs it.
 schema::Result<void> create_private_file(int directory, const std::string& name,
                                          std::string_view bytes);
-// Puts `bytes` under `name` by renaming a temporary file over it. Not synced: after a power cut the
-// old content, the new or an empty file may be there.
+// Puts `bytes` under `name` by renaming `<name>.new` over it, which is locked (flock) while it is
+// written; what a writer that was killed left under that name is taken over. Not synced: after a
+// power cut the old content, the new or an empty file may be there.
 schema::Result<void> replace_private_file(int directory, const std::string& name,
                                           std::string_view bytes);
 

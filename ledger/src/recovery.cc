@@ -46,6 +46,7 @@ Result<Recovery> Recovery::prepare(const std::string& runs, const std::string& o
   self.directory_ = AASM_TRY(RunsDirectory::read(runs));
   self.sweep_ = !self.directory_ || !self.directory_->is_swept(origin, boot);
   if (self.directory_) {
+    self.directory_->remove_unnamed();
     self.stale_ = AASM_TRY(self.directory_->take_stale());
     // Another ledger in this directory recovers its own runs.
     std::erase_if(self.stale_, [&origin](const StaleLock& lock) {

@@ -61,6 +61,10 @@ class RunsDirectory {
   static constexpr std::size_t kMaxStale = 64;
   schema::Result<std::vector<StaleLock>> take_stale() const;
 
+  // Removes lock files that a writer was killed while making, of whatever ledger. One that is being
+  // made is locked, or made again (RunLock::take).
+  void remove_unnamed() const;
+
   // The marker "swept-<origin>-<boot>": every run opened below the size it holds has ended.
   bool is_swept(const std::string& origin, const std::string& boot) const;
   // The largest size that a marker of this ledger holds, of whatever boot; 0 without one.

@@ -87,6 +87,20 @@ Fd lock_if_free(int directory, const std::string& name) {
   return taken ? std::move(file) : Fd();
 }
 
+// A lock file that has not got its name: ".<run id>.lock.new-<16 hex>".
+bool is_unnamed_lock(std::string_view name) {
+  constexpr std::string_view kBefore = ".lock.new-";
+  constexpr std::size_t kSuffixDigits = 16;
+  const std::size_t at = name.find(kBefore);
+  if (!name.starts_with('.') || at == std::string_view::npos) {
+    return false;
+  }
+  const std::string_view digits = name.substr(at + kBefore.size());
+  return digits.size() == kSuffixDigits &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         schema::RunId::parse(std::string(name.substr(1, at - 1))).has_value();
+}
+
 }  // namespace
 
 Result<std::optional<RunsDirectory>> RunsDirectory::read(const std::string& path) {
@@ -135,6 +149,15 @@ Result<std::vector<StaleLock>> RunsDirectory::take_stale() const {
   return stale;
 }
 
+void RunsDirectory::remove_unnamed() const {
+  for (const std::string& name : names_) {
+    const Fd file = is_unnamed_lock(name) ? lock_if_free(directory_.get(), name) : Fd();
+    if (file.valid()) {
+      unlinkat(directory_.get(), name.c_str(), 0);
+    }
+  }
+}
+
 bool RunsDirectory::is_swept(const std::string& origin, const std::string& boot) const {
   return std::find(names_.begin(), names_.end(), marker_prefix(origin) + boot) != names_.end();
 }
@@ -165,11 +188,7 @@ void RunsDirectory::mark_swept(const std::string& path, const std::string& origi
   }
   const Result<std::vector<std::string>> names = list(directory->get());
   for (const std::string& other : names ? *names : std::vector<std::string>()) {
-    const bool old_marker = other.starts_with(marker_prefix(origin)) && other != name;
-    // What a writer killed while it made a lock file left behind, of whatever ledger.
-    const bool leftover = other.starts_with('.') && other.find(".lock.new-") != std::string::npos &&
-                          lock_if_free(directory->get(), other).valid();
-    if (old_marker || leftover) {
+    if (other.starts_with(marker_prefix(origin)) && other != name) {
       unlinkat(directory->get(), other.c_str(), 0);
     }
   }

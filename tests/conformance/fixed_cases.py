@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import promise_scenarios
+import reading_cases
 
 if TYPE_CHECKING:
     from compare_readers import Comparison
@@ -42,6 +43,12 @@ def _promise(comparison: Comparison, scenario: Callable[..., None]) -> tuple[str
     return f"scenario {scenario.__name__}, wanted {wanted}", [] if comparison.found == wanted else comparison.found or ["nothing"]
 
 
+def _reading(comparison: Comparison, case: Callable[[Comparison], reading_cases.Found]) -> tuple[str, list[str]]:
+    differences, wanted = case(comparison)
+    wrong = [] if comparison.found == sorted(wanted) else [f"found {comparison.found}, wanted {sorted(wanted)}"]
+    return f"reading {case.__name__}", differences + wrong
+
+
 def _known(comparison: Comparison, known: dict[str, str]) -> tuple[str, list[str]]:
     differences = comparison.scenario(known["scenario"])
     same = {line.split(": ")[0] for line in differences} == set(known["differences"])
@@ -65,5 +72,7 @@ def cases(comparison: Comparison) -> Iterator[Case]:
             yield lambda name=scenario.__name__, options=options: _scenario(comparison, name, *options)  # type: ignore[misc]
     for promise in promise_scenarios.SCENARIOS:
         yield lambda promise=promise: _promise(comparison, promise)  # type: ignore[misc]
+    for reading in reading_cases.CASES:
+        yield lambda reading=reading: _reading(comparison, reading)  # type: ignore[misc]
     for known in comparison.known:
         yield lambda known=known: _known(comparison, known)  # type: ignore[misc]

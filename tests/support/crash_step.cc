@@ -3,13 +3,16 @@
 // disk and among its relatives changes by system calls only (and by stores to shared memory
 // between them), so that walking n from 1 to the end visits every step.
 //
-//   crash_step --report FILE --victim main|warden|launch [--helper N] [--at N | --list] --
-//   COMMAND...
+//   crash_step --report FILE --victim main|warden|launch [--helper N] [--at N | --list]
+//   [--only CALL]... -- COMMAND...
 //
 //   --victim main      the command itself: the supervisor of a run
 //   --victim warden    the N-th helper that the command starts (1), from its birth on
 //   --victim launch    that helper's child, until it executes the program. The supervisor's own
 //                      ptrace(2) fails meanwhile: a process has one tracer
+//
+//   --only CALL        counts these calls alone, by number: how many others there are, which
+//                      differs from run to run with how often threads wait, does not matter
 //
 // The report is one line of words `key=value`: hit, calls (made or begun by the victim), call (the
 // number of the system call at the kill), status (of the command, 128+n for signal n), gone_ms
@@ -36,6 +39,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +72,7 @@ struct Options {
   int helper = 1;
   long at = 0;
   bool list = false;
+  std::set<unsigned long long> only;
   std::string report;
 };
 
@@ -210,6 +215,9 @@ class Tracer {
   }
 
   void count(unsigned long long call) {
+    if (!options_.only.empty() && options_.only.count(call) == 0) {
+      return;
+    }
     ++seen_.calls;
     if (options_.list) {
       seen_.list.push_back(call);
@@ -250,6 +258,8 @@ Options parse(int argc, char** argv, int& at) {
       options.helper = std::atoi(value.c_str());
     } else if (word == "--at") {
       options.at = std::atol(value.c_str());
+    } else if (word == "--only") {
+      options.only.insert(std::strtoull(value.c_str(), nullptr, 10));
     } else {
       die("an unknown option");
     }

@@ -78,23 +78,19 @@ void KeyPositions::begin(const ledger_format::Envelope& envelope,
   trust_outcome_.pinned = log_pin_known_ && root_pinned_ && log_pinned_;
 }
 
-NoteVerdict KeyPositions::judge_note(const ledger_format::Note& note,
+NoteOpinion KeyPositions::judge_note(const ledger_format::Note& note,
                                      const std::string& origin) const {
   std::vector<VerifierKey> keys = trust_.logs_of(origin);
   if (log_ && log_->name() == origin && std::find(keys.begin(), keys.end(), *log_) == keys.end()) {
     keys.push_back(*log_);
   }
-  NoteVerdict best = NoteVerdict::kNoSignature;
+  NoteOpinion opinion;
   for (const VerifierKey& key : keys) {
     const NoteVerdict verdict = ledger_format::verify_note(note, key);
-    if (verdict == NoteVerdict::kBadSignature) {
-      return verdict;
-    }
-    if (verdict == NoteVerdict::kVerified) {
-      best = verdict;
-    }
+    opinion.good = opinion.good || verdict == NoteVerdict::kVerified;
+    opinion.bad = opinion.bad || verdict == NoteVerdict::kBadSignature;
   }
-  return best;
+  return opinion;
 }
 
 void KeyPositions::judge_revocation(const schema::KeyId& key, std::uint64_t position) {

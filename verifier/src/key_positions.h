@@ -18,6 +18,13 @@
 
 namespace aasm::verifier {
 
+// What several keys say about one note: some key's signature holds; one in some key's name does
+// not.
+struct NoteOpinion {
+  bool good = false;
+  bool bad = false;
+};
+
 // Which host and log key are in force at the record being judged (docs/spec/ledger-format.md
 // section 5). begin() reads record 0; key.* records move the keys from there on (key_changes.cc),
 // and those of later versions are `skipped`. Fed in ledger order, from one thread.
@@ -48,9 +55,8 @@ class KeyPositions {
   // How often the log key was changed.
   std::size_t num_log_keys() const { return num_log_keys_; }
 
-  // What the log key, or a log key pinned for the note's origin, says about `note`.
-  ledger_format::NoteVerdict judge_note(const ledger_format::Note& note,
-                                        const std::string& origin) const;
+  // What the log key, and the log keys pinned for the note's origin, say about `note`.
+  NoteOpinion judge_note(const ledger_format::Note& note, const std::string& origin) const;
 
   // Applies the limits of `key`, the trust file's and those of records so far, to something that it
   // signed at `position`: a record's sequence number, or a checkpoint's size - 1.

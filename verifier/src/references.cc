@@ -1,7 +1,6 @@
 #include "references.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "aasm/crypto/hash.h"
@@ -10,7 +9,6 @@ namespace aasm::verifier {
 namespace {
 
 using ledger_format::Checkpoint;
-using ledger_format::NoteVerdict;
 
 constexpr const char* kHeads = "heads";
 constexpr const char* kState = "state";
@@ -46,37 +44,42 @@ void References::begin(const KeyPositions& keys, Target target) {
   if (request_.state) {
     add(keys, kState, *request_.state);
   }
-  std::stable_sort(waiting_.begin(), waiting_.end(), [](const auto& left, const auto& right) {
+  num_log_keys_ = keys.num_log_keys();
+  std::stable_sort(references_.begin(), references_.end(), [](const auto& left, const auto& right) {
     return left.checkpoint.size < right.checkpoint.size;
   });
 }
 
-// A key that comes in later did not sign what stands before it: such a note stays unsigned.
 void References::know(const KeyPositions& keys) {
   if (keys.num_log_keys() == num_log_keys_) {
     return;
   }
   num_log_keys_ = keys.num_log_keys();
-  const auto signed_now = [&keys](const Reference& reference) {
-    const auto parsed = ledger_format::parse_signed_checkpoint(reference.note);
-    return parsed &&
-           keys.judge_note(parsed->note, reference.checkpoint.origin) == NoteVerdict::kVerified;
-  };
-  const auto found = std::stable_partition(unsigned_.begin(), unsigned_.end(),
-                                           [&](const Reference& one) { return !signed_now(one); });
-  waiting_.insert(waiting_.end(), std::make_move_iterator(found),
-                  std::make_move_iterator(unsigned_.end()));
-  unsigned_.erase(found, unsigned_.end());
-  std::stable_sort(waiting_.begin() + static_cast<std::ptrdiff_t>(next_), waiting_.end(),
-                   [](const auto& left, const auto& right) {
-                     return left.checkpoint.size < right.checkpoint.size;
-                   });
+  for (Reference& reference : references_) {
+    judge(keys, reference);
+  }
 }
 
-void References::report_unsigned() {
-  for (const Reference& reference : unsigned_) {
+// Says what is new: a bad signature, or that a root which was passed already is to be compared.
+void References::judge(const KeyPositions& keys, Reference& reference) {
+  const NoteOpinion before = reference.opinion;
+  const NoteOpinion now = keys.judge_note(reference.note, reference.checkpoint.origin);
+  reference.opinion.good = before.good || now.good;
+  reference.opinion.bad = before.bad || now.bad;
+  if (reference.opinion.bad && !before.bad) {
+    findings_.add(FindingCode::kReferenceBadSignature, -1,
+                  {.actual = reference.text, .detail = reference.source});
+  }
+  if (reference.opinion.good && !before.good && reference.root) {
+    compare(reference);
+  }
+}
+
+// A note that nobody signed says nothing of what the file must hold. Due at the end.
+void References::report_unsigned(const Reference& reference) {
+  if (!reference.opinion.bad) {
     findings_.add(FindingCode::kReferenceNotSigned, -1,
-                  {.actual = reference.note, .detail = reference.source});
+                  {.actual = reference.text, .detail = reference.source});
   }
 }
 
@@ -103,67 +106,68 @@ void References::add(const KeyPositions& keys, const std::string& source, const 
         {.expected = "a signed checkpoint", .actual = parsed.error().message(), .detail = source});
     return;
   }
-  Reference reference{source, note, parsed->checkpoint};
+  Reference reference;
+  reference.source = source;
+  reference.text = note;
+  reference.checkpoint = parsed->checkpoint;
   if (!accept_origin(keys, reference)) {
     return;
   }
-  switch (keys.judge_note(parsed->note, reference.checkpoint.origin)) {
-    case NoteVerdict::kVerified:
-      waiting_.push_back(std::move(reference));
-      return;
-    case NoteVerdict::kNoSignature:
-      unsigned_.push_back(std::move(reference));
-      return;
-    case NoteVerdict::kBadSignature:
-      findings_.add(FindingCode::kReferenceBadSignature, -1, {.actual = note, .detail = source});
-      return;
-  }
+  reference.note = parsed->note;
+  judge(keys, reference);
+  references_.push_back(std::move(reference));
 }
 
-void References::agree(const Reference& reference, const schema::TreeHash& root) {
-  const bool agreed = reference.checkpoint.root == root;
+void References::compare(const Reference& reference) {
+  const bool agreed = reference.checkpoint.root == *reference.root;
   coverage_.compared.push_back({reference.source, reference.checkpoint.size, agreed});
   if (!agreed) {
     findings_.add(FindingCode::kForked, -1,
-                  {.expected = reference.note,
+                  {.expected = reference.text,
                    .actual = ledger_format::format_checkpoint(
-                       {reference.checkpoint.origin, reference.checkpoint.size, root}),
+                       {reference.checkpoint.origin, reference.checkpoint.size, *reference.root}),
                    .detail = reference.source});
   }
 }
 
 void References::advance(const ledger_format::CompactRange& tree) {
-  while (next_ < waiting_.size() && waiting_[next_].checkpoint.size <= tree.size()) {
-    if (waiting_[next_].checkpoint.size == tree.size()) {
-      agree(waiting_[next_], tree.root());
+  for (; next_ < references_.size() && references_[next_].checkpoint.size <= tree.size(); ++next_) {
+    Reference& reference = references_[next_];
+    reference.root = reference.checkpoint.size == 0 ? ledger_format::empty_root() : tree.root();
+    if (reference.opinion.good) {
+      compare(reference);
     }
-    ++next_;
   }
 }
 
 void References::finish(std::uint64_t records) {
-  report_unsigned();
-  for (; next_ < waiting_.size(); ++next_) {
-    const Reference& reference = waiting_[next_];
-    if (reference.checkpoint.size == 0) {
-      agree(reference, ledger_format::empty_root());
+  advance(ledger_format::CompactRange());  // notes of size 0, where there are no records
+  for (const Reference& reference : references_) {
+    if (!reference.opinion.good) {
+      report_unsigned(reference);
+      continue;
+    }
+    if (reference.root) {
       continue;
     }
     coverage_.compared.push_back({reference.source, reference.checkpoint.size, false});
     findings_.add(FindingCode::kRolledBack, -1,
                   {.expected = "at least " + std::to_string(reference.checkpoint.size) +
-                               " records, as signed in: " + reference.note,
+                               " records, as signed in: " + reference.text,
                    .actual = std::to_string(records) + " records",
                    .detail = reference.source});
   }
 }
 
 void References::compare_single(const Checkpoint& checkpoint) {
-  report_unsigned();
-  for (; next_ < waiting_.size(); ++next_) {
-    const Reference& reference = waiting_[next_];
+  for (Reference& reference : references_) {
+    if (!reference.opinion.good) {
+      report_unsigned(reference);
+      continue;
+    }
     if (reference.checkpoint.size == checkpoint.size) {
-      agree(reference, checkpoint.root);
+      reference.root = checkpoint.root;
+      compare(reference);
     } else {
       findings_.add(FindingCode::kReferenceNotComparable, -1,
                     {.expected = "size " + std::to_string(reference.checkpoint.size),

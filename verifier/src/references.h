@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@
 namespace aasm::verifier {
 
 // Checkpoints that somebody kept outside the file: this host's head file, --state, --expect-head.
-// The file must be an extension of each. Usage: begin() once the keys are known, advance() after
-// every record, finish() at the end. One thread.
+// The file must be an extension of each that one of its log keys signed, whichever of them did; a
+// signature in the name of any of them that does not hold is found whoever else signed. Usage:
+// begin() once the keys are known, advance() after every record, finish() at the end. One thread.
 class References {
  public:
   // What the notes are held against. Head files say nothing about a receipt.
@@ -24,8 +26,7 @@ class References {
   References(const VerifyRequest& request, FindingLog& findings, Coverage& coverage);
 
   void begin(const KeyPositions& keys, Target target);
-  // After a record that may have changed the log key: notes that no key so far had signed are
-  // looked at again.
+  // After a record that may have changed the log key: every note is held against the new one.
   void know(const KeyPositions& keys);
   // `tree` is over all records so far.
   void advance(const ledger_format::CompactRange& tree);
@@ -36,23 +37,26 @@ class References {
  private:
   struct Reference {
     std::string source;
-    std::string note;  // as given
+    std::string text;  // as given
+    ledger_format::Note note;
     ledger_format::Checkpoint checkpoint;
+    std::optional<schema::TreeHash> root;  // of the records at its size, once they were so many
+    NoteOpinion opinion;                   // of the log keys so far
   };
 
   void add_heads(const KeyPositions& keys);
   void add(const KeyPositions& keys, const std::string& source, const std::string& note);
-  void report_unsigned();
   bool accept_origin(const KeyPositions& keys, const Reference& reference);
-  void agree(const Reference& reference, const schema::TreeHash& root);
+  void judge(const KeyPositions& keys, Reference& reference);
+  void report_unsigned(const Reference& reference);
+  void compare(const Reference& reference);
 
   const VerifyRequest& request_;
   FindingLog& findings_;
   Coverage& coverage_;
-  std::vector<Reference> waiting_;   // by size, ascending
-  std::vector<Reference> unsigned_;  // by no key known so far
+  std::vector<Reference> references_;  // by size, ascending
   std::size_t num_log_keys_ = 0;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;  // the first whose size was not reached
   Target target_ = Target::kRecords;
 };
 

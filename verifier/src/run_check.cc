@@ -91,7 +91,6 @@ void RunCheck::admit_ledger_record(RecordView& record, KeyPositions& keys) {
       keys.skip_key_record();
     }
   }
-  last_settled_seq_ = record.raw.seq;
 }
 
 Result<void> RunCheck::check_embedded(const RecordView& record, const schema::RunOpened& body,
@@ -167,7 +166,6 @@ Result<void> RunCheck::admit_stray(RecordView& record, KeyPositions& keys) {
   if (record.kind && ledger_format::is_signed_by_host(*record.kind)) {
     demand_host(record, keys);
   }
-  last_settled_seq_ = record.raw.seq;
   return {};
 }
 
@@ -237,7 +235,6 @@ Result<void> RunCheck::end_run(RecordView& record) {
   Run& run = *record.run;
   record.ends = Ends::kRun;
   run.recovered = record.body && is_kind(record, RecordKind::kRunRecovered);
-  last_settled_seq_ = record.raw.seq;
   AASM_TRY(spill_.end_run(run.id.text()));
   open_.erase(run.id.text());
   return {};

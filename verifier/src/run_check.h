@@ -39,10 +39,6 @@ class RunCheck {
   void finish();
 
   bool limit_reached() const { return limit_reached_; }
-  // Whether all records from `size` on belong to runs that are still open. After the last admit().
-  bool tail_is_of_open_runs(std::uint64_t size) const {
-    return last_settled_seq_ < static_cast<std::int64_t>(size);
-  }
 
  private:
   void admit_ledger_record(RecordView& record, KeyPositions& keys);
@@ -69,7 +65,6 @@ class RunCheck {
   FindingLog& findings_;
   Outcome& outcome_;
   std::map<std::string, std::shared_ptr<Run>> open_;
-  std::int64_t last_settled_seq_ = -1;
   std::size_t held_bytes_ = 0;
   bool limit_reached_ = false;
 };

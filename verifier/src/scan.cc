@@ -139,6 +139,9 @@ Result<void> Scan::place(RecordView& record) {
     parts_.references.know(parts_.keys);
   }
   tree_.append(record.leaf);
+  if (!record.run || record.ends == Ends::kRun) {
+    settled_ = tree_.size();
+  }
   AASM_TRY(parts_.checkpoints.advance(tree_, parts_.keys, record.ends));
   parts_.references.advance(tree_);
   last_leaf_ = record.leaf;
@@ -164,8 +167,7 @@ void Scan::finish_tail() {
   if (records <= covered) {
     return;
   }
-  const bool excluded =
-      request_.allow_open && request_.run.empty() && parts_.runs.tail_is_of_open_runs(covered);
+  const bool excluded = request_.allow_open && request_.run.empty() && settled_ <= covered;
   findings_.add(excluded ? FindingCode::kTailOfOpenRuns : FindingCode::kTailUnsigned,
                 static_cast<std::int64_t>(covered),
                 {.expected = "a checkpoint of size " + std::to_string(records),

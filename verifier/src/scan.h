@@ -71,6 +71,8 @@ class Scan {
   RecordBatch ahead_;                       // the one after it
   std::optional<schema::Error> end_error_;  // why SQLite read no further: due after `ahead_`
   ledger_format::CompactRange tree_;
+  // Number of records up to the last that belongs to no run, or ends one.
+  std::uint64_t settled_ = 0;
   std::int64_t next_seq_ = 0;
   std::optional<schema::LeafHash> last_leaf_;
   bool first_ = true;

@@ -1,6 +1,7 @@
 #include "aasm/process/digest_cache.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,29 @@ std::string line_of(const FileIdentity& file, const Sha256& digest) {
   return std::to_string(file.device) + ' ' + std::to_string(file.inode) + ' ' +
          std::to_string(file.size) + ' ' + std::to_string(file.mtime_ns) + ' ' +
          std::to_string(file.ctime_ns) + ' ' + digest.hex() + '\n';
+}
+
+// The empty file of this name, locked while it is written, so that what a process that was killed
+// left is taken over; or none, when somebody else writes it. It has one name, and is ours.
+Result<Fd> take_temporary(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  if (!fd) {
+    return system_error("opening " + path, errno);
+  }
+  struct stat held = {};
+  struct stat named = {};
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 || ::fstat(fd.get(), &held) != 0 ||
+      ::lstat(path.c_str(), &named) != 0 || held.st_dev != named.st_dev ||
+      held.st_ino != named.st_ino) {
+    return Fd();
+  }
+  if (!is_trustworthy(held)) {
+    return Error(ErrorCode::kPermissionDenied, path + " is not ours alone");
+  }
+  if (::fchmod(fd.get(), 0600) != 0 || ::ftruncate(fd.get(), 0) != 0) {
+    return system_error("emptying " + path, errno);
+  }
+  return fd;
 }
 
 }  // namespace
@@ -165,23 +189,18 @@ Result<void> DigestCache::save() {
   for (const auto& [file, digest] : entries_) {
     text += line_of(file, digest);
   }
-  const std::string temporary = path_ + ".new." + std::to_string(::getpid());
-  {
-    const Fd fd(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd) {
-      return system_error("creating the digest cache", errno);
-    }
-    auto written = write_all(fd.borrow(), schema::as_bytes(text));
-    if (!written) {
-      ::unlink(temporary.c_str());
-      return std::move(written).error().with_context("writing the digest cache");
-    }
+  const std::string temporary = path_ + ".new";
+  const Fd fd = AASM_TRY_CONTEXT(take_temporary(temporary), "creating the digest cache");
+  if (!fd) {
+    return {};  // somebody else is saving what they hashed
   }
-  if (::rename(temporary.c_str(), path_.c_str()) != 0) {
-    const int os_errno = errno;
+  Result<void> written = write_all(fd.borrow(), schema::as_bytes(text));
+  if (written && ::rename(temporary.c_str(), path_.c_str()) != 0) {
+    written = system_error("renaming", errno);
+  }
+  if (!written) {
     ::unlink(temporary.c_str());
-    return system_error("replacing the digest cache", os_errno);
+    return std::move(written).error().with_context("writing the digest cache");
   }
   changed_ = false;
   return {};

@@ -176,13 +176,15 @@ def compare_reference_by_note(data: bytes, keys: KeyState, mine: Note, trust: Tr
 
 
 def _signed(note: Note, keys: KeyState | None, trust: Trust | None, findings: Findings) -> bool:
-    """By a pinned log key of its origin or by the file's own."""
+    """By a pinned log key of its origin or by one that the file has had. What is bad in the name of one of them is found
+    whoever else signed."""
     candidates = (trust.logs_of(note.origin) if trust else []) + (keys.log_keys() if keys else [])
     results = [signed_by(note, key) for key in candidates]
-    if True in results:
-        return True
-    findings.add("reference_bad_signature" if False in results else "reference_not_signed")
-    return False
+    if False in results:
+        findings.add("reference_bad_signature")
+    elif True not in results:
+        findings.add("reference_not_signed")
+    return True in results
 
 
 def compare_reference(data: bytes, keys: KeyState | None, leaves: list[bytes], trust: Trust | None,

@@ -25,8 +25,8 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
     mine = [event for event in facts.events if event.data["domain"] == domain]
     workload = [event for event in mine if not event.observation and in_workload(facts, event)]
     denied = [event for event in workload if requirement and counts_as_denied(facts, requirement, event)]
-    evaluated = [event for event in workload if requirement and event not in denied and event.data["cause"] in EVALUATED
-                 and not by_self_protection(facts, event)]
+    evaluated = [event for event in workload if facts.requirement_before(event) and event not in denied
+                 and event.data["cause"] in EVALUATED and not by_self_protection(facts, event)]
     observed = [event for event in mine if event.observation and in_workload(facts, event)]
     boundary, reason = boundary_of(facts, domain)
     result: dict[str, Any] = {

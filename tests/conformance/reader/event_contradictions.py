@@ -28,7 +28,8 @@ def event_contradictions(facts: Facts) -> Iterator[Found]:
 
 def _allowed(facts: Facts, event: Event) -> Iterator[Found]:
     data, seq = event.data, event.record.seq
-    outcome, requirement = facts.outcome(data["domain"]), facts.requirement(data["domain"])
+    plan, requirement = facts.before("plan.resolved", event), facts.requirement_before(event)
+    outcome = next((one for one in plan["outcomes"] if one["domain"] == data["domain"]), None) if plan else None
     if data["cause"] == "compat" or facts.opened["enforcement_mode"] != "enforce":
         return
     if outcome is None or outcome["kind"] != "enforced":
@@ -59,7 +60,7 @@ def _denied(facts: Facts, event: Event) -> Iterator[Found]:
     nothing = facts.unconfined or (plan is not None and "backend" not in plan)
     if nothing or facts.opened["enforcement_mode"] == "disabled":
         yield "denied_without_boundary", facts.started.seq if facts.started else seq
-    requirement = facts.requirement(data["domain"])
+    requirement = facts.requirement_before(event)
     if requirement is not None and data["rule"] in rule_ids(requirement) and _allows(facts, requirement, data):
         yield "denied_against_policy", seq
 

@@ -40,7 +40,8 @@ def rule_ids(requirement: dict[str, Any]) -> set[str]:
 def by_self_protection(facts: Facts, event: Event) -> bool:
     """What self-protection answers is no decision of the policy."""
     rule = event.data["rule"]
-    purposes = {control["purpose"] for _record, control in facts.controls() if rule in control["rules"]}
+    purposes = {control["purpose"] for record, control in facts.controls()
+                if rule in control["rules"] and record.position < event.record.position}
     return rule.startswith("self_protection.") or purposes == {"self_protection"}
 
 

@@ -44,6 +44,11 @@ class Facts:
         record = self.first(kind)
         return record.statement.body if record else None
 
+    def before(self, kind: str, event: Event) -> dict[str, Any] | None:
+        """The body of the first record of this kind, if it stands before the event: an event is judged by what is recorded so far."""
+        record = self.first(kind)
+        return record.statement.body if record is not None and record.position < event.record.position else None
+
     def all(self, kind: str) -> list[Record]:
         return self.by_kind.get(kind, [])
 
@@ -69,6 +74,10 @@ class Facts:
 
     def requirement(self, domain: str) -> dict[str, Any] | None:
         return next((one for one in self.requirements() if one["domain"] == domain), None)
+
+    def requirement_before(self, event: Event) -> dict[str, Any] | None:
+        policy = self.before("policy.resolved", event)
+        return next((one for one in policy["requirements"] if one["domain"] == event.data["domain"]), None) if policy else None
 
     def outcome(self, domain: str) -> dict[str, Any] | None:
         return next((one for one in self.outcomes() if one["domain"] == domain), None)

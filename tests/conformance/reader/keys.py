@@ -39,7 +39,8 @@ class KeyState:
         return VerifierKey(self.origin, LOG_TYPE, self.log_at(size))
 
     def log_keys(self) -> list[VerifierKey]:
-        return [VerifierKey(self.origin, LOG_TYPE, key) for _first, key in self.logs]
+        """Those that can sign: a key that section 9 refuses cannot."""
+        return [VerifierKey(self.origin, LOG_TYPE, key) for _first, key in self.logs if ed25519.acceptable_key(key)]
 
     def ids(self) -> set[bytes]:
         return {keyid(key) for key in self.had}
@@ -63,14 +64,14 @@ def certificate_valid(root: bytes, origin: str, purpose: str, certificate: dict[
     return ed25519.verify(root, message, signature)
 
 
-def establish(body: dict[str, Any], findings: Findings) -> KeyState:
-    """The key state of a `ledger.created` body that has passed its check."""
+def establish(origin: str, body: dict[str, Any], findings: Findings) -> KeyState:
+    """The key state of a `ledger.created` body that has passed its check, in the ledger that its envelope names."""
     root = bytes.fromhex(body["root"])
     for purpose in ("host", "log"):
-        if not certificate_valid(root, body["origin"], purpose, body[purpose]):
+        if not certificate_valid(root, origin, purpose, body[purpose]):
             findings.add("certificate_bad", 0, detail=purpose)
     host, log = (bytes.fromhex(body[name]["key"]) for name in ("host", "log"))
-    return KeyState(body["origin"], root, host, [(0, log)], body["checkpoint_every"], {root, host, log})
+    return KeyState(origin, root, host, [(0, log)], body["checkpoint_every"], {root, host, log})
 
 
 def check_pins(state: KeyState, trust: Trust | None, explicit: bool, findings: Findings) -> bool:

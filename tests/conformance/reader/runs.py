@@ -28,6 +28,7 @@ class Run:
     last_kind: str = ""
     last_seq: int = -1
     open_list: str = ""
+    positions: set[int] = field(default_factory=set)
 
     def state(self) -> str:
         last = self.records[-1].statement
@@ -99,6 +100,7 @@ class RunTable:
         run.count += 1
         self._list(run, record, scan)
         run.last_kind, run.last_seq = record.statement.kind, record.seq
+        run.positions.add(record.position)
         if record.known:
             run.records.append(record)
 

@@ -148,9 +148,9 @@ class Scan:
         except bodies.BodyError as error:
             self.findings.add("genesis_missing", record.seq, detail=str(error))
             return
-        self.origin = statement.body["origin"]
-        self.keys = keys.establish(statement.body, self.findings)
-        if statement.log != self.origin:
+        self.origin = statement.log
+        self.keys = keys.establish(statement.log, statement.body, self.findings)
+        if statement.body["origin"] != self.origin:
             self.findings.add("origin_mismatch", record.seq)
         self.revocations.own = self.keys.ids()
         self.revocations.signed(self.keys.root, 0, record.seq)

@@ -153,10 +153,8 @@ def _tail(scan: Scan, marks: Checkpoints, options: Options) -> None:
     total, newest = len(scan.leaves), max(marks.sizes, default=0)
     if newest >= total:
         return
-    tail = [record for record in scan.records if record.position >= newest]
-    unfinished = {run.id for run in scan.runs.runs.values() if not run.end}
-    excluded = options.allow_open and not options.run and len(tail) == total - newest and all(
-        record.statement.run in unfinished for record in tail)
+    unfinished = [run.positions for run in scan.runs.runs.values() if not run.end]
+    excluded = options.allow_open and not options.run and set(range(newest, total)) <= set().union(*unfinished)
     scan.findings.add("tail_of_open_runs" if excluded else "tail_unsigned", newest)
 
 

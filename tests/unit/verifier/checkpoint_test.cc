@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -177,6 +178,47 @@ TEST(TailTest, ATailOfUnfinishedRunsIsExcludedWithThem) {
   const VerifyReport report = verify_forged(forge, request);
   EXPECT_EQ(report.verdict, Verdict::kVerified) << report.text;
   EXPECT_EQ(notices(report), (Codes{"run_unfinished_excluded", "tail_of_open_runs"}));
+}
+
+// Only records that belong to an open run are excluded with it.
+TEST(TailTest, ATailThatHoldsAnythingElseIsNotExcluded) {
+  const auto with_tail = [](const std::function<void(Forge&)>& add) {
+    Forge forge;
+    forge.add_short_run(1);
+    forge.add_opened(2);
+    add(forge);
+    forge.checkpoint_at_end = false;
+    VerifyRequest request;
+    request.allow_open = true;
+    const VerifyReport report = verify_forged(forge, request);
+    return codes(report).count("tail_unsigned") == 1 &&
+           notices(report).count("tail_of_open_runs") == 0;
+  };
+  EXPECT_FALSE(with_tail([](Forge& /*forge*/) {}));
+  EXPECT_TRUE(with_tail([](Forge& forge) {
+    forge.at(3).change_payload = [](std::string& payload) { payload.pop_back(); };
+  })) << "a payload that cannot be read";
+  EXPECT_TRUE(with_tail([](Forge& forge) {
+    forge.at(3).body = schema::JsonValue(schema::JsonValue::Object{});
+  })) << "an opening that cannot be read";
+  EXPECT_TRUE(with_tail([](Forge& forge) { forge.add_opened(2); })) << "a second opening";
+  EXPECT_TRUE(with_tail([](Forge& forge) {
+    forge.add(3, schema::RunOpened()).kind = "process.started";
+  })) << "a record of a run that was never opened";
+}
+
+// Numbers are not positions.
+TEST(TailTest, ATailIsCountedByPositions) {
+  Forge forge;
+  forge.add_short_run(1);
+  forge.add_opened(2);
+  forge.checkpoint_at_end = false;
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("ledger.db"));
+  doctor(dir.file("ledger.db"), "UPDATE records SET seq=1000+seq WHERE seq IN (2, 3)");
+  VerifyRequest request = request_for(dir.file("ledger.db"), trust_in(forge.keys()));
+  request.allow_open = true;
+  EXPECT_TRUE(notices(verify(request)).count("tail_of_open_runs"));
 }
 
 TEST(EmbeddedCheckpointTest, WhatARunSawMustBeInTheFile) {

@@ -111,6 +111,17 @@ ForgedRecord& Forge::add_ledger(const schema::RecordBody& body, const crypto::Si
   return records_.back();
 }
 
+ForgedRecord& Forge::add_unknown(const std::string& kind, const crypto::SigningKey& signer,
+                                 std::optional<int> run) {
+  records_.push_back({run ? run_id(*run) : schema::RunId(),
+                      kind,
+                      schema::JsonValue(schema::JsonValue::Object{}),
+                      &signer,
+                      {},
+                      {}});
+  return records_.back();
+}
+
 const crypto::SigningKey& Forge::log_at(std::uint64_t size) const {
   const auto after = logs_.upper_bound(size);
   return after == logs_.begin() ? keys_->log : *std::prev(after)->second;

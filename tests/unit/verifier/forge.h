@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -77,6 +78,10 @@ class Forge {
 
   // A record of the ledger, signed by `signer`, which outlives this object.
   ForgedRecord& add_ledger(const schema::RecordBody& body, const crypto::SigningKey& signer);
+  // A record of a kind that this version does not know, with an empty body; of no run unless one is
+  // given. `signer` outlives this object.
+  ForgedRecord& add_unknown(const std::string& kind, const crypto::SigningKey& signer,
+                            std::optional<int> run = std::nullopt);
   // The host key that signs openings and recoveries from here on; the log key that signs
   // checkpoints from size records().size() on. Both outlive this object.
   void use_host(const crypto::SigningKey& key) { host_ = &key; }

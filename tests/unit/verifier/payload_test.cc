@@ -112,12 +112,7 @@ TEST(PayloadTest, AnUnknownMemberOfABodyIsIgnored) {
 TEST(SkippedTest, AnUnknownKindIsInconclusive) {
   Forge forge;
   forge.add_opened(1);
-  forge.records().push_back({run_id(1),
-                             "weather.observed",
-                             schema::JsonValue(schema::JsonValue::Object{}),
-                             &forge.run_key(1),
-                             {},
-                             {}});
+  forge.add_unknown("weather.observed", forge.run_key(1), 1);
   forge.add_closed(1, 2);
   const VerifyReport report = verify_forged(forge);
   EXPECT_EQ(report.verdict, Verdict::kInconclusive);
@@ -128,12 +123,7 @@ TEST(SkippedTest, AnUnknownKindIsInconclusive) {
 TEST(SkippedTest, AnUnknownKindStillNeedsAGoodSignature) {
   Forge forge;
   forge.add_opened(1);
-  forge.records().push_back({run_id(1),
-                             "weather.observed",
-                             schema::JsonValue(schema::JsonValue::Object{}),
-                             &forge.keys().log,
-                             {},
-                             {}});
+  forge.add_unknown("weather.observed", forge.keys().log, 1);
   forge.add_closed(1, 2);
   EXPECT_EQ(codes(verify_forged(forge)), (Codes{"record_skipped", "wrong_signer"}));
 }
@@ -141,12 +131,7 @@ TEST(SkippedTest, AnUnknownKindStillNeedsAGoodSignature) {
 TEST(SkippedTest, ASignerBehindASkippedKeyRecordIsInconclusive) {
   Forge forge;
   const crypto::SigningKey next = crypto::SigningKey::generate().value();
-  forge.records().push_back({schema::RunId(),
-                             "key.delegated",
-                             schema::JsonValue(schema::JsonValue::Object{}),
-                             &forge.keys().host,
-                             {},
-                             {}});
+  forge.add_unknown("key.delegated", forge.keys().host);
   forge.add_short_run(1);
   forge.at(2).signer = &next;
   const VerifyReport report = verify_forged(forge);

@@ -65,12 +65,7 @@ TEST(EndingTest, AnEndThatCannotBeReadLeavesTheRunUnfinished) {
 TEST(SkippedKeyTest, ALogKeyBehindASkippedKeyRecordIsInconclusiveLikeAHostKey) {
   const SigningKey next = new_key();
   Forge forge;
-  forge.records().push_back({schema::RunId(),
-                             "key.delegated",
-                             schema::JsonValue(schema::JsonValue::Object{}),
-                             &forge.keys().host,
-                             {},
-                             {}});
+  forge.add_unknown("key.delegated", forge.keys().host);
   forge.use_log(next);
   forge.add_short_run(1);
   const VerifyReport report = verify_forged(forge);
@@ -81,12 +76,7 @@ TEST(SkippedKeyTest, ALogKeyBehindASkippedKeyRecordIsInconclusiveLikeAHostKey) {
 
 TEST(SkippedKeyTest, ABadSignatureOfTheLogKeyIsNotExcused) {
   Forge forge;
-  forge.records().push_back({schema::RunId(),
-                             "key.delegated",
-                             schema::JsonValue(schema::JsonValue::Object{}),
-                             &forge.keys().host,
-                             {},
-                             {}});
+  forge.add_unknown("key.delegated", forge.keys().host);
   forge.add_short_run(1);
   const aasm::test::TempDir dir;
   const std::string path = dir.file("ledger.db");

@@ -249,12 +249,7 @@ TEST(ForgedReceiptTest, ASignedRecordOutsideTheFormatIsFailed) {
 
 TEST(ForgedReceiptTest, ASkippedKeyRecordIsInconclusive) {
   Forge forge;
-  forge.records().push_back({schema::RunId(),
-                             "key.delegated",
-                             schema::JsonValue(schema::JsonValue::Object{}),
-                             &forge.keys().host,
-                             {},
-                             {}});
+  forge.add_unknown("key.delegated", forge.keys().host);
   forge.add_short_run(1);
   const VerifyReport report = judge_receipt(ForgedReceipt(forge).over({0, 1, 2, 3}), forge);
   EXPECT_EQ(codes(report), Codes{"record_skipped"});

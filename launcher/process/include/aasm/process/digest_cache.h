@@ -22,7 +22,7 @@ struct FileDigest {
 //
 // The cache file is a convenience, not evidence: when it is missing, malformed, a symlink, another
 // user's or open to others' writing, the cache starts empty. One thread at a time; two processes
-// may share a file, the last save() wins.
+// may share a file: the last save() wins, and of two at once one does.
 class DigestCache {
  public:
   // Reads the cache at `path`, usually $AASM_HOME/digests.
@@ -31,7 +31,7 @@ class DigestCache {
   // The digest of an open regular file. kConflict when the file changed while it was read.
   schema::Result<FileDigest> digest_of(BorrowedFd fd);
 
-  // Writes the cache when it changed: a new file of mode 0600, renamed into place.
+  // Writes the cache when it changed: a file of mode 0600, `<path>.new`, renamed into place.
   schema::Result<void> save();
 
  private:
