@@ -155,6 +155,7 @@ planner::PlanningOutcome plan_live(const RunCommand& command, const Launch& laun
                                    EarlierProbes& earlier, OpeningLedger& opening) {
   return plan_launch(launch, command,
                      [&](planner::Backend& backend) -> Result<schema::CapabilityProbed> {
+                       opening.wait_readable();
                        auto found = earlier.find(backend.identity().id, launch.conditions);
                        if (found && *found) {
                          return std::move(**found);
