@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -154,6 +155,7 @@ planner::PlanningOutcome plan_live(const RunCommand& command, const Launch& laun
                                    EarlierProbes& earlier, OpeningLedger& opening) {
   return plan_launch(launch, command,
                      [&](planner::Backend& backend) -> Result<schema::CapabilityProbed> {
+                       opening.wait_readable();
                        auto found = earlier.find(backend.identity().id, launch.conditions);
                        if (found && *found) {
                          return std::move(**found);
@@ -295,9 +297,16 @@ void forbid_core_file(const RunCommand& command) {
   }
 }
 
+// Heaps that grow in large steps: the first of a run would else grow page by page.
+void set_up_heap() {
+  constexpr int kStepBytes = 512 * 1024;
+  ::mallopt(M_TOP_PAD, kStepBytes);
+}
+
 }  // namespace
 
 int run_exec(const RunCommand& given) {
+  set_up_heap();
   const Inherited inherited = take_inherited();
   forbid_core_file(given);
   crypto::prepare();

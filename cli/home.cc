@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 namespace aasm::cli {
 namespace {
@@ -20,8 +22,15 @@ std::string home_directory() {
   if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
     return home;
   }
-  const passwd* entry = getpwuid(geteuid());
-  return entry != nullptr && entry->pw_dir != nullptr ? entry->pw_dir : "";
+  // Not getpwuid(3): it loads the host's name services into this process, which a static executable
+  // cannot do safely.
+  const std::unique_ptr<FILE, int (*)(FILE*)> users(std::fopen("/etc/passwd", "re"), std::fclose);
+  while (const passwd* entry = users ? fgetpwent(users.get()) : nullptr) {
+    if (entry->pw_uid == geteuid()) {
+      return entry->pw_dir;
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -60,7 +69,8 @@ Result<Home> Home::locate() {
   } else if (const std::string home = home_directory(); !home.empty()) {
     root = home + "/.aasm";
   } else {
-    return Error(ErrorCode::kNotFound, "no home directory; set AASM_HOME");
+    return Error(ErrorCode::kNotFound,
+                 "neither HOME nor /etc/passwd names a home directory; set AASM_HOME");
   }
   std::error_code code;
   const fs::path real = fs::weakly_canonical(root, code);

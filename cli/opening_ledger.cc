@@ -2,44 +2,47 @@
 
 namespace aasm::cli {
 
-// pthread_create(3) and not std::thread: that throws when there is no thread to be had.
-OpeningLedger::OpeningLedger(const Home& home, const CommonOptions& common)
-    : home_(home), common_(common) {
-  sigset_t all;
-  sigfillset(&all);
+namespace {
+
+// Yields the mask before.
+sigset_t block_stops() {
+  sigset_t before;
   sigset_t stops;
   sigemptyset(&stops);
   for (const int stop : {SIGTSTP, SIGTTIN, SIGTTOU}) {
     sigaddset(&stops, stop);
   }
-  // The thread inherits the mask, so that no signal is ever handled on it.
-  pthread_sigmask(SIG_SETMASK, &all, &before_);
-  running_ = pthread_create(&thread_, nullptr, entry, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  pthread_sigmask(SIG_BLOCK, &stops, &before);
+  return before;
 }
+
+}  // namespace
+
+OpeningLedger::OpeningLedger(const Home& home, const CommonOptions& common)
+    : before_(block_stops()), ledger_(RunLedger::begin(home, common)) {}
 
 OpeningLedger::~OpeningLedger() {
   wait();
 }
 
-void* OpeningLedger::entry(void* self) {
-  auto& opening = *static_cast<OpeningLedger*>(self);
-  opening.opened_ = RunLedger::open(opening.home_, opening.common_);
-  return nullptr;
+void OpeningLedger::wait_readable() {
+  if (ledger_) {
+    ledger_->wait_readable();
+  }
 }
 
 schema::Result<RunLedger>& OpeningLedger::wait() {
-  if (running_) {
-    pthread_join(thread_, nullptr);
-    running_ = false;
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  if (waited_) {
+    return ledger_;
   }
-  if (!opened_) {
-    entry(this);  // no thread was to be had
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  waited_ = true;
+  if (ledger_) {
+    if (schema::Result<void> opened = ledger_->wait_open(); !opened) {
+      ledger_ = std::move(opened).error();
+    }
   }
-  return *opened_;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  return ledger_;
 }
 
 }  // namespace aasm::cli

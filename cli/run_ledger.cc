@@ -31,8 +31,9 @@ Result<ledger::KeySet> load_keys(const ledger::LedgerPaths& paths) {
   return keys;
 }
 
-Result<ledger::Store> open_for_recording(const ledger::LedgerPaths& paths, ledger::KeySet keys) {
-  Result<ledger::Store> store = ledger::Store::open(paths, std::move(keys));
+Result<ledger::Store> open_for_recording(const ledger::LedgerPaths& paths, ledger::KeySet keys,
+                                         ledger::StoreOptions options) {
+  Result<ledger::Store> store = ledger::Store::open(paths, std::move(keys), std::move(options));
   if (!store && store.error().code() == ErrorCode::kPermissionDenied) {
     return Error(ErrorCode::kPermissionDenied,
                  store.error().message() +
@@ -43,19 +44,26 @@ Result<ledger::Store> open_for_recording(const ledger::LedgerPaths& paths, ledge
   return store;
 }
 
-}  // namespace
-
-Result<RunLedger> RunLedger::open(const Home& home, const CommonOptions& common) {
-  RunLedger self;
-  self.paths_ = ledger_paths(home, common);
+Result<ledger::Store> open_store(const Home& home, const ledger::LedgerPaths& paths,
+                                 ledger::StoreOptions options) {
   if (!home.initialised()) {
     return Error(ErrorCode::kNotFound, "not_initialised: there is no ledger in " + home.root() +
                                            "; run 'aasm init' first");
   }
-  ledger::KeySet keys = AASM_TRY_CONTEXT(load_keys(self.paths_), "keys");
-  ledger::Store store =
-      AASM_TRY_CONTEXT(open_for_recording(self.paths_, std::move(keys)), "ledger");
-  self.sink_ = AASM_TRY(ledger::LedgerSink::create(std::move(store), self.paths_));
+  ledger::KeySet keys = AASM_TRY_CONTEXT(load_keys(paths), "keys");
+  return AASM_TRY_CONTEXT(open_for_recording(paths, std::move(keys), std::move(options)), "ledger");
+}
+
+}  // namespace
+
+Result<RunLedger> RunLedger::begin(const Home& home, const CommonOptions& common) {
+  RunLedger self;
+  self.paths_ = ledger_paths(home, common);
+  self.sink_ = AASM_TRY(ledger::LedgerSink::begin(
+      [home, paths = self.paths_](ledger::StoreOptions options) {
+        return open_store(home, paths, std::move(options));
+      },
+      self.paths_));
   return self;
 }
 

@@ -17,9 +17,15 @@ ledger::LedgerPaths ledger_paths(const Home& home, const CommonOptions& common);
 // The ledger as one run uses it: the sink, and the receipt at the end.
 class RunLedger {
  public:
+  // Begins to open it on the thread that will write to it. Nothing else is to be asked of it before
+  // wait_open() has returned success.
+  static schema::Result<RunLedger> begin(const Home& home, const CommonOptions& common);
+
+  // Until the ledger can be read beside the opening, or the opening has failed.
+  void wait_readable() { sink_->wait_readable(); }
   // kNotFound with the hint to run `aasm init` when there is no ledger; any other failure means
   // that evidence could not be written (keys or file refused, rolled back, busy).
-  static schema::Result<RunLedger> open(const Home& home, const CommonOptions& common);
+  schema::Result<void> wait_open() { return sink_->wait_open(); }
 
   schema::EvidenceSink& sink() { return *sink_; }
 

@@ -20,12 +20,30 @@ LedgerSink::~LedgerSink() {
   thread_.reset();  // before the key it signs with
 }
 
-Result<std::unique_ptr<LedgerSink>> LedgerSink::create(Store store, const LedgerPaths& paths) {
+Result<std::unique_ptr<LedgerSink>> LedgerSink::begin(Opener open, const LedgerPaths& paths) {
   std::unique_ptr<LedgerSink> sink(new LedgerSink(paths));
-  sink->checkpoint_at_open_ = store.newest_checkpoint();
-  sink->lock_note_ = std::make_unique<RunLockNote>(RunLockNote{store.origin(), store.size()});
-  sink->thread_ = AASM_TRY(StoreThread::start(std::move(store), paths.probes));
+  sink->thread_ = AASM_TRY(StoreThread::start(std::move(open), paths.probes));
   return sink;
+}
+
+Result<std::unique_ptr<LedgerSink>> LedgerSink::create(Store store, const LedgerPaths& paths) {
+  // Shared because a std::function must be copyable; it runs once.
+  const auto opened = std::make_shared<Store>(std::move(store));
+  std::unique_ptr<LedgerSink> sink = AASM_TRY(
+      begin([opened](const StoreOptions&) -> Result<Store> { return std::move(*opened); }, paths));
+  AASM_TRY(sink->wait_open());
+  return sink;
+}
+
+void LedgerSink::wait_readable() {
+  thread_->wait_readable();
+}
+
+Result<void> LedgerSink::wait_open() {
+  const Store* store = AASM_TRY(thread_->wait_open());
+  checkpoint_at_open_ = store->newest_checkpoint();
+  lock_note_ = std::make_unique<RunLockNote>(RunLockNote{store->origin(), store->size()});
+  return {};
 }
 
 Result<schema::RunOpened> LedgerSink::open_run(const schema::RunId& run, schema::RunOpened body) {

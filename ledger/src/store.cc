@@ -123,6 +123,9 @@ const std::string& Store::newest_checkpoint() const {
 
 Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions options) {
   LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
+  if (options.on_readable) {
+    options.on_readable();
+  }
   const KeyHistory before = AASM_TRY(history_of(db, paths, keys.origin)).history;
   VerifierKey log = AASM_TRY(before.log());
   // Before the transaction: a note released in between would look like a rolled-back ledger.

@@ -27,16 +27,17 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
 
-StoreThread::StoreThread(Store store, std::string probes, Fd failure_fd)
-    : store_(std::move(store)), probes_(std::move(probes)), failure_fd_(std::move(failure_fd)) {}
+StoreThread::StoreThread(LedgerSink::Opener open, std::string probes, Fd failure_fd)
+    : open_(std::move(open)), probes_(std::move(probes)), failure_fd_(std::move(failure_fd)) {}
 
-Result<std::unique_ptr<StoreThread>> StoreThread::start(Store store, std::string probes) {
+Result<std::unique_ptr<StoreThread>> StoreThread::start(LedgerSink::Opener open,
+                                                        std::string probes) {
   Fd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event.valid()) {
     return os_error("making an eventfd", errno);
   }
   std::unique_ptr<StoreThread> self(
-      new StoreThread(std::move(store), std::move(probes), std::move(event)));
+      new StoreThread(std::move(open), std::move(probes), std::move(event)));
   // The thread inherits the mask, so that no signal is ever handled on it.
   sigset_t all;
   sigset_t before;
@@ -68,7 +69,43 @@ void* StoreThread::entry(void* self) {
   return nullptr;
 }
 
+bool StoreThread::open_store() {
+  StoreOptions options;
+  options.on_readable = [this] {
+    const std::lock_guard lock(mutex_);
+    opening_ = Opening::kReadable;
+    done_.notify_all();
+  };
+  Result<Store> store = std::exchange(open_, nullptr)(std::move(options));
+  const std::lock_guard lock(mutex_);
+  opening_ = Opening::kOver;
+  if (!store) {
+    fail_locked(std::move(store).error());
+    return false;
+  }
+  store_.emplace(std::move(*store));
+  done_.notify_all();
+  return true;
+}
+
+void StoreThread::wait_readable() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return opening_ != Opening::kBegun; });
+}
+
+Result<const Store*> StoreThread::wait_open() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return opening_ == Opening::kOver; });
+  if (failure_) {
+    return *failure_;
+  }
+  return &*store_;
+}
+
 void StoreThread::run() {
+  if (!open_store()) {
+    return;
+  }
   while (std::optional<Batch> batch = next_batch()) {
     commit(std::move(*batch));
   }
@@ -82,11 +119,16 @@ bool StoreThread::due_locked() const {
          (streaming_ && (stopping_ || queue_.staged.size() >= kEagerRecords));
 }
 
+// Nothing can come any more.
+bool StoreThread::over_locked() const {
+  return stopping_ || (has_last_ && queue_.staged.empty());
+}
+
 // Waits for work. nullopt when the thread should end.
 std::optional<StoreThread::Batch> StoreThread::next_batch() {
   std::unique_lock lock(mutex_);
   while (!due_locked()) {
-    if (stopping_) {
+    if (over_locked()) {
       return std::nullopt;
     }
     if (seal_one_ahead(lock)) {
@@ -122,7 +164,7 @@ bool StoreThread::seal_one_ahead(std::unique_lock<std::mutex>& lock) {
   PendingRecord record = std::move(queue_.staged[at].record);
   std::optional<Place> place = ahead_;
   lock.unlock();
-  store_.seal_ahead(record, place);
+  store_->seal_ahead(record, place);
   lock.lock();
   if (!failure_) {  // a failure drops the queue
     queue_.staged[at].record = std::move(record);
@@ -137,7 +179,7 @@ void StoreThread::commit(Batch batch) {
   for (Staged& staged : batch.staged) {
     records.push_back(std::move(staged.record));
   }
-  Result<Appended> appended = store_.append(records, batch.blobs);
+  Result<Appended> appended = store_->append(records, batch.blobs);
   if (appended) {
     leave_hints(batch, *appended);
   }
@@ -187,6 +229,7 @@ std::uint64_t StoreThread::seal() {
 void StoreThread::push_last(Staged staged) {
   const std::lock_guard lock(mutex_);
   push_locked(std::move(staged));
+  has_last_ = true;
 }
 
 void StoreThread::push_locked(Staged staged) {

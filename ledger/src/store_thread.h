@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "aasm/ledger/ledger_sink.h"
 #include "aasm/ledger/pending_record.h"
 #include "aasm/ledger/store.h"
 #include "aasm/schema/result.h"
@@ -36,14 +37,21 @@ struct CommitReport {
 // from any thread. Errors are sticky: after the first, nothing more is written.
 class StoreThread {
  public:
-  static schema::Result<std::unique_ptr<StoreThread>> start(Store store, std::string probes);
+  // The thread opens the Store itself.
+  static schema::Result<std::unique_ptr<StoreThread>> start(LedgerSink::Opener open,
+                                                            std::string probes);
   ~StoreThread();
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
+  // As LedgerSink says of them. The Store is the thread's own from the first push on.
+  void wait_readable();
+  schema::Result<const Store*> wait_open();
+
   // Queues; never waits for the disk. Dropped after a failure. After seal() it is a failure.
   void push(Staged staged);
-  // Ends what push() accepts and returns how many records it took; push_last() adds the one more.
+  // Ends what push() accepts and returns how many records it took; push_last() adds the one more,
+  // with which the thread ends when it is committed.
   std::uint64_t seal();
   void push_last(Staged staged);
   // Keeps a blob until a record that names it is pushed.
@@ -61,7 +69,7 @@ class StoreThread {
   std::optional<schema::Error> space_warning() const;
   int failure_fd() const { return failure_fd_.get(); }
   std::optional<schema::Error> head_lag() const;
-  const crypto::SigningKey& host_key() const { return store_.host_key(); }
+  const crypto::SigningKey& host_key() const { return store_->host_key(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -71,10 +79,14 @@ class StoreThread {
     std::uint64_t ticket = 0;
   };
 
-  StoreThread(Store store, std::string probes, Fd failure_fd);
+  enum class Opening : std::uint8_t { kBegun, kReadable, kOver };
+
+  StoreThread(LedgerSink::Opener open, std::string probes, Fd failure_fd);
   static void* entry(void* self);
   void run();
+  bool open_store();
   bool due_locked() const;
+  bool over_locked() const;
   std::optional<Batch> next_batch();
   // Signs one record that waits, with the lock released meanwhile. False when none does.
   bool seal_one_ahead(std::unique_lock<std::mutex>& lock);
@@ -84,7 +96,8 @@ class StoreThread {
   void fail_locked(schema::Error error);
   void leave_hints(const Batch& batch, const Appended& appended) const;
 
-  Store store_;  // the thread's own, except host_key(), which never changes
+  LedgerSink::Opener open_;
+  std::optional<Store> store_;  // the thread's own, except host_key(), which never changes
   const std::string probes_;
   const Fd failure_fd_;
   pthread_t thread_{};
@@ -92,7 +105,8 @@ class StoreThread {
 
   mutable std::mutex mutex_;
   std::condition_variable work_;  // for the thread
-  std::condition_variable done_;  // for flush()
+  std::condition_variable done_;  // for flush() and those who wait for the opening
+  Opening opening_ = Opening::kBegun;
   Batch queue_;
   std::size_t num_sealed_ = 0;  // of the queue, from its front
   std::optional<Place> ahead_;  // past the last of them
@@ -104,6 +118,7 @@ class StoreThread {
   Clock::time_point oldest_{};   // when the first record in the queue came
   bool streaming_ = false;
   bool sealed_ = false;
+  bool has_last_ = false;
   bool stopping_ = false;
   std::optional<schema::Error> failure_;
   std::optional<schema::Error> space_warning_;

@@ -8,11 +8,13 @@ import stat
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import aasm_case
 import host_case
 
 CLOCK_STEP = os.environ.get("AASM_CLOCK_STEP", "")
+PRELOADABLE = os.environ.get("AASM_PRELOADABLE", aasm_case.AASM)
 
 
 class Proc(host_case.HostCase):
@@ -104,6 +106,19 @@ class Folders(host_case.HostCase):
         self.assertIn("AASM_HOME", done.stderr)
         self.assertEqual(os.listdir(self.outside), ["secret.txt"])
 
+    def test_without_HOME_the_state_is_where_etc_passwd_says_or_nowhere(self):
+        users = self.root / "passwd"
+        user = self.root / "user"
+        user.mkdir()
+        env = {name: value for name, value in self.env.items() if name not in ("HOME", "AASM_HOME")}
+        for line, status in ((f"somebody:x:{os.geteuid()}:0::{user}:/bin/sh\n", 0), ("", 1)):
+            users.write_text(f"daemon:x:{os.geteuid() + 1}:1::/nowhere:/bin/sh\n{line}")
+            done = subprocess.run([*self.mounted(f"mount --bind {users} /etc/passwd"), aasm_case.AASM, "init", "--org", "x.example"],
+                                  env=env, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn("HOME", done.stderr)
+        self.assertTrue((user / ".aasm/ledger.db").exists())
+
     def test_whatever_the_umask_state_is_private_and_usable(self):
         for mask in (0, 0o077, 0o777):
             with self.subTest(umask=oct(mask)):
@@ -189,6 +204,14 @@ class Names(host_case.HostCase):
 
 
 class Clock(host_case.HostCase):
+    """With a clock that is preloaded, hence with the aasm that something can be preloaded into."""
+
+    def setUp(self):
+        chosen = unittest.mock.patch.object(aasm_case, "AASM", PRELOADABLE)
+        chosen.start()
+        self.addCleanup(chosen.stop)
+        super().setUp()
+
     def stepping(self, seconds, flag):
         env = {**self.env, "LD_PRELOAD": CLOCK_STEP, "AASM_TEST_CLOCK_STEP": str(seconds), "AASM_TEST_CLOCK_FLAG": str(flag)}
         if not CLOCK_STEP or self.aasm("--version", env=env).returncode != 0:

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <memory>
 
 namespace aasm::process {
 
@@ -165,7 +166,8 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
   plan.argv = argv.data();
   plan.envp = envp.data();
   plan.restore_signals = request.signals == SpawnSignals::kAsCaller;
-  std::vector<std::byte> stack(kStackSize);
+  // Not cleared: that would touch every page of it.
+  const auto stack = std::make_unique_for_overwrite<std::byte[]>(kStackSize);
 
   const KernelMask all = ~KernelMask{0};
   if (set_mask(SIG_SETMASK, &all, &plan.mask) != 0) {
@@ -173,8 +175,8 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
   }
   int pidfd = -1;
   // The stack grows down, and the top of a heap block may be aligned to eight only.
-  const auto top = (stack.size() - 64) & ~std::size_t{15};
-  const int pid = ::clone(run_child, stack.data() + top,
+  const auto top = (kStackSize - 64) & ~std::size_t{15};
+  const int pid = ::clone(run_child, stack.get() + top,
                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
   const int clone_errno = errno;
   set_mask(SIG_SETMASK, &plan.mask, nullptr);

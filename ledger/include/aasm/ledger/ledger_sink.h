@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,16 @@ class LedgerSink : public schema::EvidenceSink {
   static constexpr std::size_t kMaxStagedBlobBytes = std::size_t{64} * 1024 * 1024;
 
   static schema::Result<std::unique_ptr<LedgerSink>> create(Store store, const LedgerPaths& paths);
+
+  // What opens the Store; it hands the options on to Store::open().
+  using Opener = std::function<schema::Result<Store>(StoreOptions)>;
+  // Runs `open` on the sink's own thread and returns at once. Until wait_open() has returned
+  // success no member but wait_readable() may be called.
+  static schema::Result<std::unique_ptr<LedgerSink>> begin(Opener open, const LedgerPaths& paths);
+  // Until another connection can read the ledger without waiting for this one, or it is known that
+  // `open` failed.
+  void wait_readable();
+  schema::Result<void> wait_open();
 
   LedgerSink(const LedgerSink&) = delete;
   LedgerSink& operator=(const LedgerSink&) = delete;

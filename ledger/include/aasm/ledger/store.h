@@ -29,7 +29,10 @@ enum class AppendStep : std::uint8_t {
 };
 
 struct StoreOptions {
-  std::function<void(AppendStep)> on_step;  // empty outside tests
+  std::function<void(AppendStep)> on_step = {};  // empty outside tests
+  // Called by open() when the WAL has been read back, the locks of which another connection would
+  // wait for a millisecond at a time.
+  std::function<void()> on_readable = {};
 };
 
 struct Appended {
