@@ -1,4 +1,4 @@
-#include "endpoint.h"
+#include "aasm/planner/endpoint.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "aasm/planner/endpoint.h"
 #include "aasm/planner/paths.h"
 #include "aasm/schema/utf8.h"
 
-#include "endpoint.h"
 #include "shapes.h"
 
 namespace aasm::planner {

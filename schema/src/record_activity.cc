@@ -3,6 +3,8 @@
 namespace aasm::schema {
 namespace {
 
+constexpr std::int64_t kMaxPort = 65535;
+
 Error invalid(const char* what) {
   return Error(ErrorCode::kMalformed, what);
 }
@@ -15,6 +17,14 @@ Result<void> EventObject::check() const {
   }
   if ((type == ObjectType::kPath) != path.has_value()) {
     return invalid("a path object, and nothing else, has a path");
+  }
+  const bool is_address = type == ObjectType::kAddress;
+  if (is_address != address.has_value() || is_address != port.has_value() ||
+      is_address != protocol.has_value() || is_address != address_class.has_value()) {
+    return invalid("an address, and nothing else, has an address, port, protocol and class");
+  }
+  if (is_address && (address->empty() || protocol->empty() || *port < 0 || *port > kMaxPort)) {
+    return invalid("an address that cannot be");
   }
   return {};
 }

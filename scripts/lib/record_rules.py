@@ -100,7 +100,10 @@ RULES = {
     "BoundaryProved": [fields(part=FROM_ONE, parts=FROM_ONE)],
     "EventObject": [
         when(is_one_of("type", "syscall"), present("number"), absent("number")),
-        when(is_one_of("type", "path"), present("path"), absent("path"))],
+        when(is_one_of("type", "path"), present("path"), absent("path")),
+        when(is_one_of("type", "address"), present("address", "port", "protocol", "address_class"),
+             absent("address", "port", "protocol", "address_class")),
+        fields(address=FILLED, protocol=FILLED, port={"minimum": 0, "maximum": 65535})],
     "Event": [
         fields(number=FROM_ONE, count=FROM_ONE, pids=FROM_ONE, operation=FILLED, mechanism=FILLED),
         when({"not": is_one_of("cause", "fault")}, fields(rule=FILLED)),

@@ -6,7 +6,7 @@ namespace aasm::backend_native {
 namespace {
 
 // Field names, punctuation, words of the closed vocabularies, and 17 places for each number.
-constexpr std::size_t kFixedBytes = 640;
+constexpr std::size_t kFixedBytes = 800;
 constexpr std::size_t kBytesPerParent = 18;
 
 // A string or path in JSON: at worst "\u00XX" for each byte (6); base64 takes less.
@@ -50,6 +50,10 @@ std::string identity(EventKind kind, const schema::Event& event) {
   append(&key, event.object.arch);
   append(&key, event.object.path.has_value() ? 1 : 0);
   append(&key, event.object.path ? std::string_view(event.object.path->bytes()) : "");
+  append(&key, event.object.address.value_or(""));
+  append(&key, event.object.port.value_or(-1));
+  append(&key, event.object.protocol.value_or(""));
+  append(&key, event.object.address_class ? ordinal(*event.object.address_class) : -1);
   append(&key, ordinal(event.outcome));
   append(&key, event.os_errno);
   append(&key, ordinal(event.cause));

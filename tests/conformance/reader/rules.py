@@ -126,6 +126,10 @@ def _batch(body: Body) -> Iterator[Rule]:
         target = event["object"]
         yield ("number" in target) == (target["type"] == "syscall"), "number of an object"
         yield ("path" in target) == (target["type"] == "path"), "path of an object"
+        for member in ("address", "port", "protocol", "address_class"):
+            yield (member in target) == (target["type"] == "address"), member + " of an object"
+        yield target.get("address") != "" and target.get("protocol") != "", "address and protocol"
+        yield 0 <= target.get("port", 0) <= 65535, "port"
 
 
 def _decisions(body: Body) -> Iterator[Rule]:

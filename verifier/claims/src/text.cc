@@ -66,6 +66,11 @@ std::string list_line(std::string_view label, const std::vector<std::string>& it
 }
 
 std::string object_text(const schema::EventObject& object) {
+  if (object.address) {
+    const bool v6 = object.address->find(':') != std::string::npos;
+    return (v6 ? "[" + *object.address + "]" : *object.address) + ":" +
+           std::to_string(object.port.value_or(0)) + "/" + object.protocol.value_or("");
+  }
   return object.path ? object.path->bytes() : object.name;
 }
 

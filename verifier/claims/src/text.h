@@ -40,7 +40,7 @@ std::string block(std::string_view heading, const std::string& lines);
 // "  label: a, b", the items escaped; "none" without any.
 std::string list_line(std::string_view label, const std::vector<std::string>& items);
 
-// The object as it was named: raw bytes.
+// The object as it was named: raw bytes. An address as "10.0.0.1:443/tcp".
 std::string object_text(const schema::EventObject& object);
 
 }  // namespace aasm::claims

@@ -270,4 +270,33 @@ struct EnumNames<ObjectType> {
   }};
 };
 
+// What kind of place an address stands for, by its bits alone: what the recorder made of it. An
+// IPv4 address that is mapped into IPv6 is that IPv4 address.
+enum class AddressClass : std::uint8_t {
+  kUnspecified,  // 0.0.0.0, ::
+  kLoopback,     // 127.0.0.0/8, ::1
+  kMetadata,     // where clouds answer with credentials: 169.254.169.254, fd00:ec2::254, ...
+  kLinkLocal,    // 169.254.0.0/16, fe80::/10
+  kPrivate,      // RFC 1918, 100.64.0.0/10, fc00::/7, fec0::/10
+  kMulticast,    // 224.0.0.0/4, ff00::/8
+  kTranslated,   // IPv6 that stands for an IPv4 address elsewhere: NAT64, 6to4, Teredo, ::/96
+  kReserved,     // no host has it: documentation, benchmarks, 240.0.0.0/4, broadcast
+  kPublic,
+};
+template <>
+struct EnumNames<AddressClass> {
+  static constexpr std::string_view kWhat = "address class";
+  static constexpr std::array<std::pair<AddressClass, std::string_view>, 9> kTokens = {{
+      {AddressClass::kUnspecified, "unspecified"},
+      {AddressClass::kLoopback, "loopback"},
+      {AddressClass::kMetadata, "metadata"},
+      {AddressClass::kLinkLocal, "link_local"},
+      {AddressClass::kPrivate, "private"},
+      {AddressClass::kMulticast, "multicast"},
+      {AddressClass::kTranslated, "translated"},
+      {AddressClass::kReserved, "reserved"},
+      {AddressClass::kPublic, "public"},
+  }};
+};
+
 }  // namespace aasm::schema

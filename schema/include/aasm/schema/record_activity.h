@@ -15,13 +15,18 @@
 namespace aasm::schema {
 
 // What a decision is about. syscall: `name` ("ptrace" or "syscall_4095"), `number` and `arch`.
-// path: `path`. Others: `name`.
+// path: `path`. address: what was reached or bound, after parsing. socket: `name`, the path of a
+// unix socket or the numbers a socket was asked for with. Others: `name`.
 struct EventObject {
   ObjectType type = ObjectType::kNone;
   std::string name;
   std::optional<std::int64_t> number;
   std::string arch;  // x86_64, x32, i386, aarch64; empty when it does not apply
   std::optional<PathBytes> path;
+  std::optional<std::string> address;   // "10.0.0.1", "fe80::1" (RFC 5952); no brackets, no zone
+  std::optional<std::int64_t> port;     // 0 to 65535
+  std::optional<std::string> protocol;  // tcp, udp
+  std::optional<AddressClass> address_class;
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -30,6 +35,10 @@ struct EventObject {
     v.field("number", self.number);
     v.field("arch", self.arch);
     v.field("path", self.path);
+    v.field("address", self.address);
+    v.field("port", self.port);
+    v.field("protocol", self.protocol);
+    v.field("address_class", self.address_class);
   }
   Result<void> check() const;
   bool operator==(const EventObject&) const = default;
@@ -41,7 +50,8 @@ struct EventObject {
 struct Event {
   std::int64_t number = 0;  // contiguous from 1 within a run, over both batch kinds
   Domain domain = Domain::kSyscall;
-  std::string operation;  // "call"
+  std::string operation;  // the policy's word: "call", "connect" (sending to an address, too),
+                          // "bind" (listening, too), "resolve"; "socket"
   EventObject object;
   DecisionOutcome outcome = DecisionOutcome::kDenied;
   std::int64_t os_errno = 0;

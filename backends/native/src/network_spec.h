@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aasm/planner/endpoint.h"
+#include "aasm/schema/record_policy.h"
+#include "aasm/schema/result.h"
+
+#include "network_address.h"
+
+// The requirements on network_egress and name_resolution in the form in which calls are judged.
+namespace aasm::backend_native {
+
+struct NetworkRule {
+  std::string id;
+  schema::RuleEffect effect = schema::RuleEffect::kAllow;
+  bool bind = false;   // else connect, which sending to an address is too
+  bool whole = false;  // every address; `endpoint` is then not looked at
+  planner::Endpoint endpoint;
+};
+
+// A unix socket by which names are looked up, as it was found; links and bind mounts of it too.
+struct ResolverSocket {
+  std::string path;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+};
+
+struct NetworkSpec {
+  bool egress_stated = false;
+  std::string egress_default;
+  std::vector<NetworkRule> rules;
+  bool names_stated = false;  // no name may be looked up: nothing else can be carried out yet
+  std::string names_default;
+  std::vector<ResolverSocket> resolvers;  // the caller's to fill in, by resolver_paths()
+
+  bool judges() const { return egress_stated || names_stated; }
+};
+
+// nullptr: the policy does not state the domain. The error says, for a refusal, what in them cannot
+// be carried out: a rule by host name, a name that may be looked up, a selector or an operation
+// that is unknown here.
+schema::Result<NetworkSpec> make_network_spec(const schema::Requirement* egress,
+                                              const schema::Requirement* names);
+
+// The rule that decides about an address: of the deny rules that cover it the narrowest, and only
+// without any of those the narrowest allow rule. nullptr: no rule covers it.
+const NetworkRule* deciding_rule(const NetworkSpec& spec, bool bind, const InternetAddress& address,
+                                 std::string_view protocol);
+
+// Where programs of the C library's name service listen: nscd, systemd-resolved, avahi, sssd,
+// winbind, nslcd, and the system bus, on which systemd-resolved answers too.
+const std::vector<std::string>& resolver_paths();
+
+}  // namespace aasm::backend_native
