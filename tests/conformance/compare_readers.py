@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator
 import agreement
 import fixed_cases
 import key_scenarios
+import network_scenarios
 import outside_mutations
 import promise_scenarios
 import revocation_scenarios
@@ -38,7 +39,8 @@ from ledgers import Ledgers
 HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = (("body", 38), ("rows", 19), ("bytes", 11), ("wal", 4), ("receipt", 7), ("trust", 4), ("head", 3),
           *((name, share) for name, _shape, share in outside_mutations.SHAPES))
-SCENARIOS = scenarios.SCENARIOS + promise_scenarios.SCENARIOS + key_scenarios.SCENARIOS + revocation_scenarios.SCENARIOS
+SCENARIOS = (scenarios.SCENARIOS + promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS + key_scenarios.SCENARIOS
+             + revocation_scenarios.SCENARIOS)
 
 
 class Comparison:

@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import network_scenarios
 import promise_scenarios
 import reading_cases
 
@@ -38,7 +39,8 @@ def _scenario(comparison: Comparison, name: str, *options: str) -> tuple[str, li
 
 def _promise(comparison: Comparison, scenario: Callable[..., None]) -> tuple[str, list[str]]:
     """Not only the same by both, but what is to be found."""
-    wanted = [promise_scenarios.FOUND[scenario]] if scenario in promise_scenarios.FOUND else []
+    found = {**promise_scenarios.FOUND, **network_scenarios.FOUND}.get(scenario, "")
+    wanted = [found] if found else []
     comparison.scenario(scenario.__name__)
     return f"scenario {scenario.__name__}, wanted {wanted}", [] if comparison.found == wanted else comparison.found or ["nothing"]
 
@@ -70,7 +72,7 @@ def cases(comparison: Comparison) -> Iterator[Case]:
     for scenario in comparison.scenarios:
         for options in ((), ("--allow-open",)):
             yield lambda name=scenario.__name__, options=options: _scenario(comparison, name, *options)  # type: ignore[misc]
-    for promise in promise_scenarios.SCENARIOS:
+    for promise in promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS:
         yield lambda promise=promise: _promise(comparison, promise)  # type: ignore[misc]
     for reading in reading_cases.CASES:
         yield lambda reading=reading: _reading(comparison, reading)  # type: ignore[misc]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .addresses import covers_address
 from .bodies import bytes_of
 
 UNDECIDED = None
@@ -31,7 +32,7 @@ def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
     if kind == "socket_path":
         return target["type"] == "socket" and name == value
     if target["type"] == "address":
-        return UNDECIDED
+        return covers_address(kind, value.decode("latin-1"), target)
     return kind == "host_pattern" and target["type"] == "name" and matches(value, name)
 
 

@@ -11,6 +11,7 @@ from .facts import BATCHES, Event, Facts
 
 LIMIT = 2**53 - 1
 EXACT = ("syscall", "environment_name", "descriptor")
+OF_ADDRESSES = ("whole", "host_pattern", "address_range", "port")
 Found = tuple[str, int]
 
 
@@ -68,7 +69,8 @@ def _denied(facts: Facts, event: Event) -> Iterator[Found]:
 def _allows(facts: Facts, requirement: dict[str, Any], data: dict[str, Any]) -> bool:
     if data["object"]["arch"] not in ("", facts.opened["host"]["machine"]):
         return False
-    effects = {rule["effect"] for rule in requirement["rules"] if rule["selector"]["type"] in EXACT
+    deciding = EXACT + (OF_ADDRESSES if data["object"]["type"] == "address" else ())
+    effects = {rule["effect"] for rule in requirement["rules"] if rule["selector"]["type"] in deciding
                and rule["operation"] == data["operation"] and covers(rule["selector"], data["object"])}
     return effects == {"allow"}
 

@@ -341,9 +341,7 @@ TEST(ContradictionsTest, AnObjectThatCannotBeComparedIsAnOpenQuestion) {
   schema::Event event = allowed_prctl();
   event.domain = Domain::kNetworkEgress;
   event.operation = "connect";
-  event.object = {};
-  event.object.type = schema::ObjectType::kAddress;
-  event.object.name = "192.0.2.7:443";
+  event.object = address_object("192.0.2.7", 443, "tcp");
   event.rule = "network.allowlist[0]";
   set_events(run, {event});
   const RunClaims claims = claims_of(run);

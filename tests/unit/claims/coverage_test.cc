@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sample_run.h"
+
 namespace aasm::claims {
 namespace {
 
@@ -126,18 +128,79 @@ TEST(CoverageTest, ASelectorCoversObjectsOfItsOwnTypeOnly) {
       {"other socket", SelectorType::kSocketPath, "/run/s", named(ObjectType::kSocket, "/run/t"),
        Coverage::kNotCovered},
       {"an address against a name", SelectorType::kHostPattern, "a.example",
-       named(ObjectType::kAddress, "192.0.2.1"), Coverage::kUndecided},
-      {"an address against a range", SelectorType::kAddressRange, "10.0.0.0/8",
-       named(ObjectType::kAddress, "10.0.0.1"), Coverage::kUndecided},
+       test::address_object("192.0.2.1", 443, "tcp"), Coverage::kUndecided},
+      {"an address against a range", SelectorType::kAddressRange, "10.0.0.0/8:443/tcp",
+       test::address_object("10.0.0.1", 443, "tcp"), Coverage::kCovered},
       {"a name against a range", SelectorType::kAddressRange, "10.0.0.0/8",
        named(ObjectType::kName, "10.0.0.1"), Coverage::kNotCovered},
-      {"an address against a port", SelectorType::kPort, "443",
-       named(ObjectType::kAddress, "10.0.0.1:443"), Coverage::kUndecided},
+      {"an address against a port", SelectorType::kPort, "*:443",
+       test::address_object("10.0.0.1", 443, "udp"), Coverage::kCovered},
+      {"an address against a path", SelectorType::kPathPrefix, "/",
+       test::address_object("10.0.0.1", 443, "tcp"), Coverage::kNotCovered},
       {"a limit", SelectorType::kLimit, "5", named(ObjectType::kNone, ""), Coverage::kUndecided},
   };
   for (const TypeRow& row : rows) {
     EXPECT_EQ(covers({row.type, schema::PathBytes(row.value)}, row.object), row.expected)
         << row.why;
+  }
+}
+
+struct AddressRow {
+  SelectorType type;
+  const char* selector;
+  const char* address;
+  std::int64_t port;
+  const char* protocol;
+  Coverage expected;
+};
+
+TEST(CoverageTest, AnAddressIsCoveredWhenHostPortAndProtocolFit) {
+  const auto covered = Coverage::kCovered;
+  const auto outside = Coverage::kNotCovered;
+  const auto undecided = Coverage::kUndecided;
+  const auto range = SelectorType::kAddressRange;
+  const auto host = SelectorType::kHostPattern;
+  const auto port = SelectorType::kPort;
+  const std::vector<AddressRow> rows = {
+      {range, "10.0.0.0/8:5432/tcp", "10.255.0.1", 5432, "tcp", covered},
+      {range, "10.0.0.0/8:5432/tcp", "11.0.0.0", 5432, "tcp", outside},
+      {range, "10.0.0.0/8:5432/tcp", "10.0.0.1", 5433, "tcp", outside},
+      {range, "10.0.0.0/8:5432/tcp", "10.0.0.1", 5432, "udp", outside},
+      {range, "10.0.0.0/9:5432/tcp", "10.127.255.255", 5432, "tcp", covered},
+      {range, "10.0.0.0/9:5432/tcp", "10.128.0.0", 5432, "tcp", outside},
+      {range, "0.0.0.0/0:1/udp", "255.255.255.255", 1, "udp", covered},
+      {range, "10.0.0.1:5432/tcp", "::ffff:10.0.0.1", 5432, "tcp", covered},
+      {range, "::ffff:10.0.0.1:5432/tcp", "10.0.0.1", 5432, "tcp", covered},
+      {range, "::ffff:0:0/95:5432/tcp", "10.0.0.1", 5432, "tcp", outside},
+      {range, "::/0:5432/tcp", "::1", 5432, "tcp", covered},
+      {range, "::/0:5432/tcp", "10.0.0.1", 5432, "tcp", outside},
+      {range, "[::1]:5432/tcp", "0:0:0:0:0:0:0:1", 5432, "tcp", covered},
+      {range, "db.example:5432/tcp", "10.0.0.1", 5432, "tcp", undecided},
+      {range, "db.example:5432/tcp", "10.0.0.1", 5433, "tcp", outside},
+      {range, "10.0.0.0/33:5432/tcp", "10.0.0.1", 5432, "tcp", undecided},
+      {range, "10.0.0.0/8:05432/tcp", "10.0.0.1", 5432, "tcp", undecided},
+      {range, "10.0.0.1", "10.0.0.1", 5432, "tcp", undecided},
+      {range, "10.0.0.0/8:5432/tcp", "10.0.0.1/32", 5432, "tcp", outside},
+      {range, "10.0.0.0/8:5432/tcp", "10.0.0.01", 5432, "tcp", outside},
+      {range, "10.0.0.0/8:5432/tcp", "", 5432, "tcp", outside},
+      {host, "*:443", "192.0.2.1", 443, "tcp", covered},
+      {host, "*:443", "2001:db8::1", 443, "tcp", covered},
+      {host, "*:443", "192.0.2.1", 443, "udp", outside},
+      {host, "*:443", "no address", 443, "tcp", outside},
+      {host, "*", "192.0.2.1", 0, "tcp", covered},
+      {host, "192.0.2.1", "192.0.2.1", 22, "tcp", covered},
+      {host, "[::1]", "::1", 22, "tcp", covered},
+      {host, "*.example.org:443", "192.0.2.1", 443, "tcp", undecided},
+      {host, "*.example.org:443", "192.0.2.1", 80, "tcp", outside},
+      {port, "127.0.0.1:8080", "127.0.0.1", 8080, "udp", covered},
+      {port, "127.0.0.1:8080", "0.0.0.0", 8080, "tcp", outside},
+      {port, "localhost:8080", "127.0.0.1", 8080, "tcp", undecided},
+  };
+  for (const AddressRow& row : rows) {
+    EXPECT_EQ(covers({row.type, schema::PathBytes(row.selector)},
+                     test::address_object(row.address, row.port, row.protocol)),
+              row.expected)
+        << row.selector << " and " << row.address << " " << row.port << "/" << row.protocol;
   }
 }
 

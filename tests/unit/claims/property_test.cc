@@ -27,7 +27,7 @@ std::string any_rule(Dice& dice) {
 }
 
 void change_event(Dice& dice, schema::Event& event) {
-  switch (dice.below(11)) {
+  switch (dice.below(12)) {
     case 0:
       event.outcome = dice.any<schema::DecisionOutcome>();
       break;
@@ -57,6 +57,9 @@ void change_event(Dice& dice, schema::Event& event) {
       break;
     case 9:
       event.os_errno = dice.one_in(2) ? 0 : 4096;
+      break;
+    case 10:
+      event.object = address_object(dice.one_in(2) ? "10.0.0.1" : "::1", 443, "tcp");
       break;
     default:
       event.nested_filter = !event.nested_filter;

@@ -40,6 +40,18 @@ TEST(ReportSummaryTest, ARefusedActionIsNamedWithRuleObjectAndProcess) {
   EXPECT_TRUE(contains(text, "first ptrace by /usr/bin/python3 (pid 4711)")) << text;
 }
 
+TEST(ReportSummaryTest, ARefusedAddressIsShownWithItsPortAndProtocol) {
+  for (const auto& [address, shown] : {std::pair{"10.0.0.1", "first 10.0.0.1:443/udp by"},
+                                       {"fe80::1", "first [fe80::1]:443/udp by"}}) {
+    Records run = sample_run();
+    schema::Event event = denied_ptrace();
+    event.operation = "connect";
+    event.object = address_object(address, 443, "udp");
+    set_events(run, {event});
+    EXPECT_TRUE(contains(render_summary(report_of(run)), shown)) << address;
+  }
+}
+
 TEST(ReportSummaryTest, NoBoundaryIsSaidInCapitalsAndNothingIsClaimedOfIt) {
   for (const NamedReport& sample : report_samples()) {
     if (sample.name != "unconfined") {

@@ -327,6 +327,16 @@ schema::Event allowed_prctl() {
   return made;
 }
 
+schema::EventObject address_object(std::string address, std::int64_t port, std::string protocol) {
+  schema::EventObject object;
+  object.type = schema::ObjectType::kAddress;
+  object.address = std::move(address);
+  object.port = port;
+  object.protocol = std::move(protocol);
+  object.address_class = schema::AddressClass::kPublic;
+  return object;
+}
+
 schema::Event compat_clone3() {
   schema::Event made = call("clone3", 435);
   made.os_errno = 38;

@@ -60,6 +60,7 @@ RunClaims claims_of(const Records& run);
 // Parts of the sample run.
 schema::Event denied_ptrace();  // rule syscalls.deny[0]
 schema::Event allowed_prctl();  // rule syscalls.allow[0]
+schema::EventObject address_object(std::string address, std::int64_t port, std::string protocol);
 schema::Event compat_clone3();  // answered ENOSYS so that the caller falls back
 schema::Event observed_open();  // filesystem_read
 schema::DecisionBatch decisions(std::vector<schema::Event> events);  // numbers them from 1

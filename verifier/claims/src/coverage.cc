@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "address_coverage.h"
+
 namespace aasm::claims {
 namespace {
 
@@ -77,15 +79,12 @@ bool number_is(const EventObject& object, std::string_view decimal) {
   return object.name == decimal || (object.number && std::to_string(*object.number) == decimal);
 }
 
-Coverage covers_host(std::string_view pattern, const EventObject& object) {
-  if (object.type == ObjectType::kName) {
-    return decided(host_matches(pattern, object.name));
+Coverage covers_endpoint(const schema::Selector& selector, const EventObject& object) {
+  if (object.type == ObjectType::kAddress) {
+    return covers_address(selector, object);
   }
-  return object.type == ObjectType::kAddress ? Coverage::kUndecided : Coverage::kNotCovered;
-}
-
-Coverage covers_address(const EventObject& object) {
-  return object.type == ObjectType::kAddress ? Coverage::kUndecided : Coverage::kNotCovered;
+  return decided(selector.type == SelectorType::kHostPattern && object.type == ObjectType::kName &&
+                 host_matches(selector.value.bytes(), object.name));
 }
 
 // What a group (@name) holds stands in no record.
@@ -113,10 +112,9 @@ Coverage covers(const schema::Selector& selector, const EventObject& object) {
     case SelectorType::kDescriptor:
       return decided(number_is(object, value));
     case SelectorType::kHostPattern:
-      return covers_host(value, object);
     case SelectorType::kAddressRange:
     case SelectorType::kPort:
-      return covers_address(object);
+      return covers_endpoint(selector, object);
     case SelectorType::kSocketPath:
       return decided(object.type == ObjectType::kSocket && object.name == value);
     case SelectorType::kLimit:

@@ -19,19 +19,20 @@ using schema::SelectorType;
 
 constexpr std::int64_t kMaxErrno = 4095;  // MAX_ERRNO of the kernel
 
-// Selectors that decide by themselves. A path or an address may be refused for what is done to it
-// besides, so a denial of one says nothing against a rule that covers it.
-bool decides_alone(SelectorType type) {
+// Selectors that decide by themselves. A path may be refused for what is done to it besides, so a
+// denial of one says nothing against a rule that covers it.
+bool decides_alone(SelectorType type, schema::ObjectType object) {
   switch (type) {
     case SelectorType::kSyscall:
     case SelectorType::kEnvironmentName:
     case SelectorType::kDescriptor:
       return true;
     case SelectorType::kWhole:
-    case SelectorType::kPathPrefix:
     case SelectorType::kHostPattern:
     case SelectorType::kAddressRange:
     case SelectorType::kPort:
+      return object == schema::ObjectType::kAddress;
+    case SelectorType::kPathPrefix:
     case SelectorType::kSocketPath:
     case SelectorType::kLimit:
       return false;
@@ -43,7 +44,7 @@ bool covered_by(const Requirement& requirement, const Event& event, RuleEffect e
   return std::any_of(requirement.rules.begin(), requirement.rules.end(),
                      [&](const PolicyRule& rule) {
                        return rule.effect == effect && rule.operation == event.operation &&
-                              decides_alone(rule.selector.type) &&
+                              decides_alone(rule.selector.type, event.object.type) &&
                               covers(rule.selector, event.object) == Coverage::kCovered;
                      });
 }

@@ -1,0 +1,69 @@
+"""Runs that decided about an address: what each kind of rule covers (product.md section 5.2)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from scenarios import Run
+
+RULE = "network.egress[0]"
+DEFAULT = "network_egress.default"
+
+# Name, selector, address, port, protocol, outcome, and what is to be found, if anything.
+CASES = (
+    ("in_range", ("address_range", "10.0.0.0/8:5432/tcp"), "10.1.2.3", 5432, "tcp", "allowed", ""),
+    ("in_the_range_of_all", ("address_range", "0.0.0.0/0:53/udp"), "9.9.9.9", 53, "udp", "allowed", ""),
+    ("mapped_in_range", ("address_range", "10.0.0.0/8:5432/tcp"), "::ffff:10.1.2.3", 5432, "tcp", "allowed", ""),
+    ("range_of_mapped", ("address_range", "::ffff:10.0.0.0/104:5432/tcp"), "10.1.2.3", 5432, "tcp", "allowed", ""),
+    ("outside_range", ("address_range", "10.0.0.0/9:5432/tcp"), "10.128.0.1", 5432, "tcp", "allowed", "allowed_outside_rule"),
+    ("other_port", ("address_range", "10.0.0.0/8:5432/tcp"), "10.1.2.3", 5433, "tcp", "allowed", "allowed_outside_rule"),
+    ("other_protocol", ("address_range", "10.0.0.0/8:5432/tcp"), "10.1.2.3", 5432, "udp", "allowed", "allowed_outside_rule"),
+    ("range_of_ipv6_holds_no_ipv4", ("address_range", "::/0:80/tcp"), "10.1.2.3", 80, "tcp", "allowed", "allowed_outside_rule"),
+    ("in_range_of_ipv6", ("address_range", "2001:db8::/33:80/tcp"), "2001:db8:7fff::1", 80, "tcp", "allowed", ""),
+    ("no_address", ("address_range", "0.0.0.0/0:80/tcp"), "10.1.2", 80, "tcp", "allowed", "allowed_outside_rule"),
+    ("a_range_as_address", ("address_range", "0.0.0.0/0:80/tcp"), "10.0.0.0/8", 80, "tcp", "allowed", "allowed_outside_rule"),
+    ("bracketed", ("host_pattern", "[::1]:8080"), "::1", 8080, "tcp", "allowed", ""),
+    ("any_host", ("host_pattern", "*:443"), "192.0.2.7", 443, "tcp", "allowed", ""),
+    ("any_host_by_udp", ("host_pattern", "*:443"), "192.0.2.7", 443, "udp", "allowed", "allowed_outside_rule"),
+    ("any_host_at_any_port", ("host_pattern", "*"), "192.0.2.7", 1, "tcp", "allowed", ""),
+    ("a_name", ("host_pattern", "api.example.com:443"), "192.0.2.7", 443, "tcp", "allowed", "object_coverage_undecided"),
+    ("a_name_at_another_port", ("host_pattern", "api.example.com:443"), "192.0.2.7", 80, "tcp", "allowed",
+     "allowed_outside_rule"),
+    ("a_port", ("port", "127.0.0.1:8080"), "127.0.0.1", 8080, "udp", "allowed", ""),
+    ("a_text_that_is_no_rule", ("port", "127.0.0.1:08080"), "127.0.0.1", 8080, "tcp", "allowed", "object_coverage_undecided"),
+    ("a_range_without_protocol", ("address_range", "10.0.0.1:80"), "10.0.0.1", 80, "tcp", "allowed",
+     "object_coverage_undecided"),
+    ("whole", ("whole", ""), "127.0.0.1", 8080, "udp", "allowed", ""),
+    ("denied_outside", ("address_range", "10.0.0.0/8:5432/tcp"), "11.0.0.1", 5432, "tcp", "denied", ""),
+    ("denied_in_range", ("address_range", "10.0.0.0/8:5432/tcp"), "10.0.0.1", 5432, "tcp", "denied", "denied_against_policy"),
+    ("denied_though_whole", ("whole", ""), "10.0.0.1", 5432, "tcp", "denied", "denied_against_policy"),
+    ("denied_though_any_host", ("host_pattern", "*:443"), "10.0.0.1", 443, "tcp", "denied", "denied_against_policy"),
+    ("denied_though_a_name", ("host_pattern", "api.example.com:443"), "10.0.0.1", 443, "tcp", "denied", ""),
+    ("denied_though_the_port", ("port", "*:80"), "10.0.0.1", 80, "tcp", "denied", "denied_against_policy"),
+)
+
+
+def decided(run: Run, selector: tuple[str, str], target: dict[str, object], outcome: str) -> None:
+    run.require("network_egress", RULE, "enforced")
+    requirement = run.body("policy.resolved")["requirements"][-1]
+    requirement["rules"][0].update(operation="connect", selector={"type": selector[0], "value": selector[1]})
+    [control] = [one for one in run.body("control.prepared")["controls"] if one["domain"] == "syscall" and
+                 one["purpose"] == "policy"][:1]
+    run.body("control.prepared")["controls"].append({
+        **copy.deepcopy(control), "domain": "network_egress", "id": "network", "rules": [RULE, DEFAULT]})
+    run.event().update(domain="network_egress", operation="connect", outcome=outcome, errno=0 if outcome == "allowed" else 13,
+                       rule=RULE if outcome == "allowed" else DEFAULT, object={
+                           "type": "address", "name": "", "arch": "", "address_class": "public", **target})
+
+
+def scenario(name: str, selector: tuple[str, str], address: str, port: int, protocol: str,
+             outcome: str) -> Callable[[Run], None]:
+    def change(run: Run) -> None:
+        decided(run, selector, {"address": address, "port": port, "protocol": protocol}, outcome)
+    change.__name__ = "address_" + name
+    return change
+
+
+FOUND: dict[Callable[[Run], None], str] = {scenario(*case[:6]): case[6] for case in CASES}
+SCENARIOS = tuple(FOUND)
