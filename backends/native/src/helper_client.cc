@@ -41,8 +41,8 @@ std::vector<process::DescriptorMapping> descriptor_map(const HelperSpec& spec,
       map.push_back({fd, fd});
     }
   };
-  for (const int fd :
-       {own.status, own.report, own.socket, frame_fd, spec.frame.exec_fd, spec.frame.cwd_fd}) {
+  for (const int fd : {own.status, own.report, own.socket, own.broker, frame_fd, spec.frame.exec_fd,
+                       spec.frame.cwd_fd}) {
     pass(fd);
   }
   for (const auto& ruleset : spec.frame.rulesets) {
@@ -73,7 +73,12 @@ Result<HelperClient> HelperClient::spawn(const HelperSpec& spec, Timeout timeout
 Result<void> HelperClient::start(const HelperSpec& spec, Timeout timeout) {
   process::Pipe pipe = AASM_TRY(process::make_pipe());
   process::SocketPair sockets = AASM_TRY(process::make_seqpacket_pair());
-  const FrameDescriptors own = {status_.fd().get(), pipe.write_end.get(), sockets.theirs.get()};
+  process::SocketPair broker;
+  if (spec.frame.broker) {
+    broker = AASM_TRY(process::make_seqpacket_pair());
+  }
+  const FrameDescriptors own = {status_.fd().get(), pipe.write_end.get(), sockets.theirs.get(),
+                                broker.theirs.get()};
   const schema::Bytes bytes = AASM_TRY(build_frame(spec.frame, own));
   const Fd frame = AASM_TRY(process::make_sealed_memfd("aasm-frame", bytes));
   process::SpawnRequest request;
@@ -84,9 +89,11 @@ Result<void> HelperClient::start(const HelperSpec& spec, Timeout timeout) {
   warden_ = AASM_TRY(process::spawn(request));
   socket_ = std::move(sockets.ours);
   report_pipe_ = std::move(pipe.read_end);
-  // Ours are the only ends that stay in this process: both ends of file depend on that.
+  broker_socket_ = std::move(broker.ours);
+  // Ours are the only ends that stay in this process: the ends of file depend on that.
   pipe.write_end.reset();
   sockets.theirs.reset();
+  broker.theirs.reset();
   return await_child(timeout);
 }
 

@@ -93,6 +93,10 @@ class HelperClient {
 
   pid_t child_pid() const { return child_pid_; }
   pid_t warden_pid() const { return warden_.pid; }
+  // 0 without a broker, and before it has been started.
+  pid_t broker_pid() const { return status_.broker_pid(); }
+  // Our end of the broker's socket, once; end of file when the broker is gone.
+  process::Fd take_broker_socket() { return std::move(broker_socket_); }
   process::BorrowedFd child_pidfd() const { return child_pidfd_.borrow(); }
 
   // Read end of the child's report pipe: end of file once the program has been executed, or once
@@ -147,6 +151,7 @@ class HelperClient {
   process::SpawnedProcess warden_;       // owned while its pidfd is valid
   process::Fd socket_;
   process::Fd report_pipe_;
+  process::Fd broker_socket_;
   pid_t child_pid_ = -1;
   process::Fd child_pidfd_;
   bool traced_ = false;

@@ -98,11 +98,14 @@ Result<void> check_counts(const FrameSpec& spec) {
   if (!spec.script_data.empty() && spec.script_data.back() != '\0') {
     return invalid("script data without its end");
   }
+  if (spec.broker && spec.rulesets.size() != wire::kMaxRulesets) {
+    return invalid("a broker needs a ruleset of its own and one for the program");
+  }
   return {};
 }
 
 bool asks_for_a_boundary(const FrameSpec& spec) {
-  return spec.exec_identity || spec.capabilities || !spec.descriptors.empty() ||
+  return spec.exec_identity || spec.broker || spec.capabilities || !spec.descriptors.empty() ||
          !spec.rulesets.empty() || !spec.rlimits.empty() || !spec.filter.empty() ||
          !spec.script.empty() || !spec.script_data.empty() || spec.fork_depth != 0;
 }
@@ -149,6 +152,10 @@ wire::FrameHeader fixed_part(const FrameSpec& spec, const FrameDescriptors& own)
     header.flags |= wire::kFlagCapabilities;
     header.flags |= spec.capabilities->bounding_set ? wire::kFlagBoundingSet : 0;
     header.keep_capabilities = spec.capabilities->keep;
+  }
+  if (spec.broker) {
+    header.flags |= wire::kFlagBroker;
+    header.broker_fd = own.broker;
   }
   if (spec.exec_identity) {
     header.flags |= wire::kFlagExecIdentity;

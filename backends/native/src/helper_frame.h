@@ -33,6 +33,7 @@ struct FrameSpec {
   int cwd_fd = -1;                                  // -1: the supervisor's working directory
   std::vector<int> descriptors;                     // what stays open across the exec; any order
   std::vector<wire::Ruleset> rulesets;              // at most kMaxRulesets
+  bool broker = false;                              // one in the first of two rulesets
   std::vector<wire::Rlimit> rlimits;
   std::vector<sock_filter> filter;  // launch: required, and it must notify kRendezvousCall
   std::uint32_t seccomp_flags = 0;  // launch: with SECCOMP_FILTER_FLAG_NEW_LISTENER
@@ -49,6 +50,7 @@ struct FrameDescriptors {
   int status = -1;
   int report = -1;
   int socket = -1;
+  int broker = -1;  // with FrameSpec::broker
 };
 
 // The frame. kInvalidArgument when the spec breaks a rule that only a bug could break,

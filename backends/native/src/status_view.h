@@ -36,6 +36,7 @@ class StatusView {
   int warden_pid() const { return load(page_->warden_pid); }
   int inside_pid() const { return load(page_->inside_pid); }
   int listener_fd() const { return load(page_->listener_fd); }
+  int broker_pid() const { return load(page_->broker_pid); }
   int exec_errno() const { return load(page_->exec_errno); }
 
  private:

@@ -2,42 +2,18 @@
 
 #include <linux/fcntl.h>
 
+#include "text.h"
+
 namespace aasm::helper {
 
 namespace {
 
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC;
 constexpr uint32_t kMaxListed = 65536;  // of one round; who is not listed is found in the next
-constexpr uint32_t kPathSize = 64;
 
 // Descendants of this round. A queue: the children of listed[i] are appended while i goes on.
 int32_t listed[kMaxListed];
 uint32_t num_listed;
-
-// A small text of ours: always ended, cut at its capacity.
-struct Text {
-  char bytes[kPathSize];
-  uint32_t size;
-
-  void add(const char* text) {
-    while (*text != '\0' && size + 1 < kPathSize) {
-      bytes[size++] = *text++;
-    }
-    bytes[size] = '\0';
-  }
-  void add_number(long value) {
-    char digits[20];
-    uint32_t count = 0;
-    do {
-      digits[count++] = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-    while (count > 0 && size + 1 < kPathSize) {
-      bytes[size++] = digits[--count];
-    }
-    bytes[size] = '\0';
-  }
-};
 
 // Reads "12 345 " to the end and appends the numbers. A number may be cut by the buffer's end.
 long list_children(int fd) {
@@ -114,7 +90,7 @@ long open_process_list(int& proc_fd, int& children_fd) {
   Text own = {};
   own.add_number(own_pid());
   Text link = {};
-  result = raw_call(__NR_readlinkat, proc_fd, address("self"), address(link.bytes), kPathSize - 1);
+  result = raw_call(__NR_readlinkat, proc_fd, address("self"), address(link.bytes), kTextSize - 1);
   if (result < 0) {
     return result;
   }
@@ -132,7 +108,7 @@ long open_process_list(int& proc_fd, int& children_fd) {
   return result < 0 ? result : 0;
 }
 
-long kill_descendants(int proc_fd, int children_fd) {
+long kill_descendants(int proc_fd, int children_fd, int32_t last) {
   constexpr int kSeekSet = 0;
   constexpr int kSigkill = 9;
   num_listed = 0;
@@ -140,7 +116,9 @@ long kill_descendants(int proc_fd, int children_fd) {
   const long result = list_children(children_fd);
   for (uint32_t i = 0; i < num_listed; ++i) {
     list_children_of(proc_fd, listed[i]);
-    raw_call(__NR_kill, listed[i], kSigkill);
+    if (listed[i] != last || num_listed == 1) {
+      raw_call(__NR_kill, listed[i], kSigkill);
+    }
   }
   return result;
 }

@@ -8,9 +8,10 @@ namespace aasm::helper {
 // than ours (ESTALE): its numbers would name strangers.
 long open_process_list(int& proc_fd, int& children_fd);
 
-// Sends SIGKILL to every descendant that proc(5) lists now, nearest first. Children are found even
-// when nothing below can be read. Returns 0, or a negative errno when our own list is unreadable.
-long kill_descendants(int proc_fd, int children_fd);
+// Sends SIGKILL to every descendant that proc(5) lists now, nearest first; to `last` only when it
+// is the only one. Children are found even when nothing below can be read. Returns 0, or a negative
+// errno when our own list is unreadable.
+long kill_descendants(int proc_fd, int children_fd, int32_t last);
 
 void sort_ascending(int32_t* list, uint32_t count);
 

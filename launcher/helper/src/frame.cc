@@ -113,15 +113,18 @@ wire::StatusPage* load_status(const Frame& frame) {
 }
 
 uint32_t internal_descriptors(const wire::FrameHeader& header, int32_t* list) {
-  const int32_t candidates[kMaxInternal] = {
-      header.status_fd, header.report_fd,      header.socket_fd,     header.exec_fd,
-      header.cwd_fd,    header.rulesets[0].fd, header.rulesets[1].fd};
+  const int32_t candidates[] = {header.status_fd,     header.report_fd, header.socket_fd,
+                                header.exec_fd,       header.cwd_fd,    header.rulesets[0].fd,
+                                header.rulesets[1].fd};
   static_assert(wire::kMaxRulesets == 2);
   uint32_t count = 0;
   for (const int32_t fd : candidates) {
     if (fd >= 0) {
       list[count++] = fd;
     }
+  }
+  if ((header.flags & wire::kFlagBroker) != 0) {
+    list[count++] = header.broker_fd;
   }
   return count;
 }

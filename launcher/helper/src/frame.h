@@ -23,7 +23,7 @@ struct Frame {
 };
 
 // The descriptors that supervisor and helper use between themselves: at most this many.
-inline constexpr uint32_t kMaxInternal = 5 + wire::kMaxRulesets;
+inline constexpr uint32_t kMaxInternal = 6 + wire::kMaxRulesets;
 
 // Maps and checks the frame behind `fd`. False when anything about it is not as aasm/wire/frame.h
 // says; nothing has been done then.

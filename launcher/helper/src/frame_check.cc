@@ -23,8 +23,7 @@ bool check_fixed(const wire::FrameHeader& header) {
                           header.role == static_cast<uint32_t>(wire::Role::kProbe);
   return header.magic == wire::kFrameMagic && header.version == wire::kFrameVersion &&
          header.header_size == sizeof(wire::FrameHeader) && known_role &&
-         (header.flags & ~wire::kFlagsKnown) == 0 && header.reserved == 0 &&
-         header.fork_depth <= wire::kMaxForkDepth;
+         (header.flags & ~wire::kFlagsKnown) == 0 && header.fork_depth <= wire::kMaxForkDepth;
 }
 
 // A section is absent, or it is aligned, behind the header, inside the frame and made of whole
@@ -94,6 +93,10 @@ bool check_options(const wire::FrameHeader& header) {
   const auto& wanted = header.exec_identity;
   const bool no_identity = wanted.inode == 0 && wanted.size_bytes == 0 && wanted.ctime_sec == 0 &&
                            wanted.ctime_nsec == 0 && wanted.dev_major == 0 && wanted.dev_minor == 0;
+  const bool broker = (header.flags & wire::kFlagBroker) != 0;
+  if (broker ? header.broker_fd < 0 || header.rulesets[1].fd < 0 : header.broker_fd != 0) {
+    return false;
+  }
   if ((bounding && !cut) || (!cut && header.keep_capabilities != 0) || wanted.reserved != 0 ||
       (identity ? header.exec_path.size == 0 : !no_identity)) {
     return false;

@@ -4,6 +4,7 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+#include "broker.h"
 #include "report.h"
 #include "sys.h"
 #include "target.h"
@@ -32,7 +33,7 @@ constexpr unsigned kWaitKillableRecv = 1U
                                        << 5;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19
 constexpr uint32_t kMaxOpen = wire::kMaxDescriptors + kMaxInternal;
 
-Outcome change_directory(const Frame& frame) {
+Outcome change_directory(const Frame& frame, wire::StatusPage& /*page*/) {
   if (frame.header->cwd_fd < 0) {
     return not_requested();
   }
@@ -40,7 +41,7 @@ Outcome change_directory(const Frame& frame) {
   return result < 0 ? failed(result) : done();
 }
 
-Outcome set_no_new_privs(const Frame& /*frame*/) {
+Outcome set_no_new_privs(const Frame& /*frame*/, wire::StatusPage& /*page*/) {
   const long result = process_control(PR_SET_NO_NEW_PRIVS, 1);
   return result < 0 ? failed(result) : done();
 }
@@ -55,7 +56,7 @@ void insert(int32_t* list, uint32_t& count, int32_t fd) {
 }
 
 // What is still needed of ours is close-on-exec since the start of main.
-Outcome close_descriptors(const Frame& frame) {
+Outcome close_descriptors(const Frame& frame, wire::StatusPage& /*page*/) {
   const auto& header = *frame.header;
   for (uint32_t i = 0; i < frame.num_descriptors; ++i) {
     constexpr int kGetFd = 1;
@@ -72,8 +73,9 @@ Outcome close_descriptors(const Frame& frame) {
   for (uint32_t i = 0; i < frame.num_descriptors; ++i) {
     keep[count++] = frame.descriptors[i];
   }
+  const bool broker = (header.flags & wire::kFlagBroker) != 0;
   const int32_t ours[] = {header.report_fd, header.exec_fd, header.rulesets[0].fd,
-                          header.rulesets[1].fd};
+                          header.rulesets[1].fd, broker ? header.broker_fd : -1};
   for (const int32_t fd : ours) {
     if (fd >= 0) {
       insert(keep, count, fd);
@@ -83,7 +85,7 @@ Outcome close_descriptors(const Frame& frame) {
   return result < 0 ? failed(result) : done();
 }
 
-Outcome set_resource_limits(const Frame& frame) {
+Outcome set_resource_limits(const Frame& frame, wire::StatusPage& /*page*/) {
   for (uint32_t i = 0; i < frame.num_rlimits; ++i) {
     const auto& limit = frame.rlimits[i];
     const uint64_t pair[2] = {limit.soft, limit.hard};  // struct rlimit64
@@ -95,7 +97,7 @@ Outcome set_resource_limits(const Frame& frame) {
   return frame.num_rlimits == 0 ? not_requested() : done();
 }
 
-Outcome restore_signals(const Frame& frame) {
+Outcome restore_signals(const Frame& frame, wire::StatusPage& /*page*/) {
   constexpr uint32_t kNumSignals = 64;
   constexpr uint32_t kSigkill = 9;
   constexpr uint32_t kSigstop = 19;
@@ -134,7 +136,7 @@ Outcome cut_bounding_set(uint64_t keep) {
 }
 
 // The ambient set follows by itself: the kernel keeps it inside permitted and inheritable.
-Outcome cut_capabilities(const Frame& frame) {
+Outcome cut_capabilities(const Frame& frame, wire::StatusPage& /*page*/) {
   const auto& header = *frame.header;
   if ((header.flags & wire::kFlagCapabilities) == 0) {
     return not_requested();
@@ -164,30 +166,47 @@ Outcome cut_capabilities(const Frame& frame) {
   return result < 0 ? failed(result) : done();
 }
 
-Outcome restrict_by_landlock(const Frame& frame) {
-  const auto& rulesets = frame.header->rulesets;
-  if (rulesets[0].fd < 0) {
+Outcome check_identity(const Frame& frame, wire::StatusPage& /*page*/) {
+  return check_target(frame);
+}
+
+Outcome restrict_by_landlock(const Frame& frame, uint32_t index) {
+  const auto& ruleset = frame.header->rulesets[index];
+  if (ruleset.fd < 0) {
     return not_requested();
   }
-  for (uint32_t i = 0; i < wire::kMaxRulesets && rulesets[i].fd >= 0; ++i) {
-    if (AASM_HELPER_OMIT_LANDLOCK == 0) {
-      const long result = raw_call(kLandlockRestrictSelf, rulesets[i].fd, rulesets[i].flags);
-      if (result < 0) {
-        return failed(result, i);
-      }
+  if (AASM_HELPER_OMIT_LANDLOCK == 0) {
+    const long result = raw_call(kLandlockRestrictSelf, ruleset.fd, ruleset.flags);
+    if (result < 0) {
+      return failed(result, index);
     }
-    close_fd(rulesets[i].fd);
   }
+  close_fd(ruleset.fd);
   return done();
+}
+Outcome restrict_outer(const Frame& frame, wire::StatusPage& /*page*/) {
+  return restrict_by_landlock(frame, 0);
+}
+Outcome restrict_inner(const Frame& frame, wire::StatusPage& /*page*/) {
+  return restrict_by_landlock(frame, 1);
+}
+
+Outcome clone_broker(const Frame& frame, wire::StatusPage& page) {
+  if ((frame.header->flags & wire::kFlagBroker) == 0) {
+    return not_requested();
+  }
+  const long result = start_broker(frame, page);
+  return result < 0 ? failed(result) : done();
 }
 
 struct InstallStep {
   wire::Step step;
-  Outcome (*run)(const Frame& frame);
+  Outcome (*run)(const Frame& frame, wire::StatusPage& page);
 };
 
 // The order is part of the protection: descriptors while nothing is restricted, capabilities before
-// the domains, the domains before the filter.
+// the domains, the broker between them so that the program can neither trace nor signal it, the
+// domains before the filter.
 constexpr InstallStep kSteps[] = {
     {wire::Step::kWorkingDirectory, change_directory},
     {wire::Step::kNoNewPrivs, set_no_new_privs},
@@ -195,8 +214,10 @@ constexpr InstallStep kSteps[] = {
     {wire::Step::kResourceLimits, set_resource_limits},
     {wire::Step::kSignals, restore_signals},
     {wire::Step::kCapabilities, cut_capabilities},
-    {wire::Step::kTarget, check_target},
-    {wire::Step::kLandlock, restrict_by_landlock},
+    {wire::Step::kTarget, check_identity},
+    {wire::Step::kLandlock, restrict_outer},
+    {wire::Step::kBroker, clone_broker},
+    {wire::Step::kInnerLandlock, restrict_inner},
 };
 
 }  // namespace
@@ -219,13 +240,13 @@ long close_all_except(const int32_t* keep, uint32_t count) {
 void install_boundary(const Frame& frame, wire::StatusPage& page) {
   for (const auto& entry : kSteps) {
     report_started(page, entry.step);
-    report_or_exit(page, entry.step, entry.run(frame));
+    report_or_exit(page, entry.step, entry.run(frame, page));
   }
 }
 
 void set_up_unconfined(const Frame& frame, wire::StatusPage& page) {
-  report_or_exit(page, wire::Step::kWorkingDirectory, change_directory(frame));
-  report_or_exit(page, wire::Step::kSignals, restore_signals(frame));
+  report_or_exit(page, wire::Step::kWorkingDirectory, change_directory(frame, page));
+  report_or_exit(page, wire::Step::kSignals, restore_signals(frame, page));
 }
 
 int install_filter(const Frame& frame, wire::StatusPage& page) {

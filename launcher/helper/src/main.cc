@@ -54,6 +54,7 @@ bool seal_internal(const wire::FrameHeader& header, int frame_fd) {
   }
   warden.child_pid = static_cast<int>(pid);
   page->child_pid = warden.child_pid;
+  warden.broker_pid = &page->broker_pid;
   run_warden(warden, pidfd);
 }
 

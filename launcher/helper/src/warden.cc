@@ -102,18 +102,19 @@ Reaped reap(Warden& warden) {
     if (pid == warden.child_pid) {
       warden.child_pid = 0;
       send_message(warden.socket_fd, end_message(static_cast<int>(pid), status, usage));
-    } else if ((status & 0x7F) == kSigkill) {
+    } else if ((status & 0x7F) == kSigkill && pid != *warden.broker_pid) {
       ++reaped.num_killed;
     }
   }
 }
 
 // Kills every descendant until the kernel knows of no child. Orphans come to us, so that "no child"
-// means "no descendant"; whoever forks while we look is found in the next round.
+// means "no descendant"; whoever forks while we look is found in the next round. The broker goes
+// last: while callers are left, it answers them.
 void kill_tree(Warden& warden) {
   wire::WardenMessage message = new_message(wire::WardenMessageKind::kTreeGone, 0);
   for (;;) {
-    const long result = kill_descendants(warden.proc_fd, warden.children_fd);
+    const long result = kill_descendants(warden.proc_fd, warden.children_fd, *warden.broker_pid);
     if (result < 0) {
       message.os_errno = static_cast<int32_t>(-result);
     }

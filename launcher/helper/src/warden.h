@@ -12,6 +12,7 @@ struct Warden {
   int children_fd;  // the list of our own children
   int child_pid;    // the launch child, 0 once its end was reported
   long supervisor_pid;
+  const int* broker_pid;  // on the status page; 0 while there is none
 };
 
 // Before the clone: becomes a subreaper, so that every orphan of the tree is a child of ours, and

@@ -1,33 +1,14 @@
 #include "warden_socket.h"
 
+#include "socket_message.h"
 #include "sys.h"
 
 namespace aasm::helper {
 
 namespace {
 
-constexpr int kNoSignal = 0x4000;  // MSG_NOSIGNAL
-constexpr int kSolSocket = 1;
-constexpr int kScmRights = 1;
-
-// struct msghdr and its parts as the kernel reads them.
-struct Piece {
-  const void* base;
-  size_t size;
-};
-struct Header {
-  void* name;
-  int name_size;
-  Piece* pieces;
-  size_t num_pieces;
-  void* control;
-  size_t control_size;
-  unsigned flags;
-};
-struct alignas(8) DescriptorControl {
-  size_t size;  // struct cmsghdr, without the padding behind fd
-  int level;
-  int type;
+struct DescriptorControl {
+  ControlHead head;
   int fd;
 };
 
@@ -48,9 +29,9 @@ bool send_message(int socket_fd, const wire::WardenMessage& message) {
 
 bool send_descriptor(int socket_fd, const wire::WardenMessage& message, int fd) {
   Piece piece = {&message, sizeof(message)};
-  DescriptorControl control = {sizeof(size_t) + 3 * sizeof(int), kSolSocket, kScmRights, fd};
+  DescriptorControl control = {{sizeof(ControlHead) + sizeof(int), kSolSocket, kScmRights}, fd};
   const Header header = {nullptr, 0, &piece, 1, &control, sizeof(control), 0};
-  return raw_call(__NR_sendmsg, socket_fd, address(&header), kNoSignal) == sizeof(message);
+  return send_header(socket_fd, header, kNoSignal) == sizeof(message);
 }
 
 bool receive_kill_order(int socket_fd) {

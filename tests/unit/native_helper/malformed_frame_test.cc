@@ -26,13 +26,18 @@ TEST(MalformedFrameTest, HeaderWithOneFaultIsRefused) {
       {"header size", [](auto& b) { header_of(b).header_size += 8; }},
       {"role", [](auto& b) { header_of(b).role = 4; }},
       {"role zero", [](auto& b) { header_of(b).role = 0; }},
-      {"unknown flag", [](auto& b) { header_of(b).flags |= 1U << 3; }},
+      {"unknown flag", [](auto& b) { header_of(b).flags |= 1U << 4; }},
       {"bounding set without capabilities",
        [](auto& b) { header_of(b).flags |= wire::kFlagBoundingSet; }},
       {"mask without capabilities", [](auto& b) { header_of(b).keep_capabilities = 1; }},
       {"identity without a path", [](auto& b) { header_of(b).flags |= wire::kFlagExecIdentity; }},
       {"identity without its flag", [](auto& b) { header_of(b).exec_identity.inode = 1; }},
-      {"reserved", [](auto& b) { header_of(b).reserved = 1; }},
+      {"broker without its flag", [](auto& b) { header_of(b).broker_fd = 1; }},
+      {"broker without a ruleset",
+       [](auto& b) {
+         header_of(b).flags |= wire::kFlagBroker;
+         header_of(b).broker_fd = 900;
+       }},
       {"unknown seccomp flag", [](auto& b) { header_of(b).seccomp_flags |= 1; }},
       {"launch without a listener", [](auto& b) { header_of(b).seccomp_flags = 0; }},
       {"launch that forks", [](auto& b) { header_of(b).fork_depth = 1; }},

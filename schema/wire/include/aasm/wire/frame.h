@@ -33,7 +33,9 @@ enum class Role : uint32_t {
 inline constexpr uint32_t kFlagCapabilities = 1U << 0;  // cut to keep_capabilities
 inline constexpr uint32_t kFlagBoundingSet = 1U << 1;   // and the bounding set too; needs SETPCAP
 inline constexpr uint32_t kFlagExecIdentity = 1U << 2;  // check exec_identity before the filter
-inline constexpr uint32_t kFlagsKnown = kFlagCapabilities | kFlagBoundingSet | kFlagExecIdentity;
+inline constexpr uint32_t kFlagBroker = 1U << 3;        // start the broker between the two rulesets
+inline constexpr uint32_t kFlagsKnown =
+    kFlagCapabilities | kFlagBoundingSet | kFlagExecIdentity | kFlagBroker;
 
 struct Section {
   uint32_t offset;
@@ -92,7 +94,7 @@ struct FrameHeader {
   uint32_t seccomp_flags;          // of seccomp(2); WAIT_KILLABLE_RECV is dropped on EINVAL
   uint32_t num_args;               // strings in `argv`
   uint32_t num_env;                // strings in `envp`
-  uint32_t reserved;
+  int32_t broker_fd;               // the broker's end of its socket (broker_message.h); else 0
   ExecIdentity exec_identity;
   Section argv;         // strings, each ended by NUL
   Section envp;         // strings, each ended by NUL

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "aasm/wire/broker_message.h"
 #include "aasm/wire/frame.h"
 #include "aasm/wire/script.h"
 #include "aasm/wire/status_page.h"
@@ -10,6 +11,7 @@
 //   frame           sealed memfd, supervisor to helper: everything the helper is to do
 //   status page     shared memfd: what each step of the launch child came to
 //   warden message  SOCK_SEQPACKET socket: the child's pid and end, and the order to kill the tree
+//   broker message  SOCK_SEQPACKET socket: system calls that the broker makes for the program
 //
 // The helper is started as `aasm-launch-helper FRAME_FD` with all signals blocked and with exactly
 // the descriptors that the frame names, the ones it passes without naming them (canary descriptors)

@@ -30,6 +30,8 @@ enum class Step : uint32_t {
   kCapabilities,    // detail: the capability whose bounding bit stayed
   kTarget,          // identity of exec_path; ESTALE when it is another file
   kLandlock,        // detail: the ruleset's index
+  kBroker,          // the clone of the broker, inside the first ruleset
+  kInnerLandlock,   // the second ruleset: the program's alone where there is a broker
   kSeccomp,         // detail: the flags that were used
   kCanaries,        // inside half of the script
   kGo,              // second rendezvous answered
@@ -66,13 +68,15 @@ struct StatusPage {
   int32_t inside_pid;   // who ran the inside half: the child, or a descendant of it in a probe
   int32_t listener_fd;  // number in the child, -1 before there is one
   int32_t exec_errno;   // of a failed exec, else 0
+  int32_t broker_pid;   // 0 where there is none
+  int32_t reserved;
   StepReport steps[kMaxSteps];
   ScriptResult results[kMaxScriptEntries];
 };
 
 static_assert(sizeof(StepReport) == 16);
 static_assert(sizeof(ScriptResult) == 16);
-static_assert(__builtin_offsetof(StatusPage, steps) == 32);
+static_assert(__builtin_offsetof(StatusPage, steps) == 40);
 static_assert(sizeof(StatusPage) <= kStatusSize);
 static_assert(static_cast<uint32_t>(Step::kCount) <= kMaxSteps);
 
@@ -99,6 +103,10 @@ constexpr const char* step_name(Step step) {
       return "target";
     case Step::kLandlock:
       return "landlock";
+    case Step::kBroker:
+      return "broker";
+    case Step::kInnerLandlock:
+      return "landlock_inner";
     case Step::kSeccomp:
       return "seccomp";
     case Step::kCanaries:

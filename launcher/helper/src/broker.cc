@@ -1,0 +1,181 @@
+#include "broker.h"
+
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+
+#include "broker_call.h"
+#include "install.h"
+#include "sys.h"
+
+AASM_HELPER_HANDLER;
+
+namespace aasm::helper {
+
+namespace {
+
+constexpr int kSigusr1 = 10;
+constexpr uint64_t kInterrupt = 1ULL << (kSigusr1 - 1);
+constexpr int kBlock = 0;
+constexpr int kUnblock = 1;
+constexpr long kEnobufs = 105;
+
+// What has a thread, and the one that the next request is received into.
+BrokerCall* calls[wire::kMaxBrokerWaiting + 1];
+BrokerCall* next;
+long own_group;  // our process, for tgkill(2)
+
+void change_mask(int how, uint64_t signals) {
+  raw_call(__NR_rt_sigprocmask, how, address(&signals), 0, sizeof(signals));
+}
+
+bool is_free(const BrokerCall& call) {
+  return __atomic_load_n(&call.tid, __ATOMIC_ACQUIRE) == 0;
+}
+
+// Another call without a thread, or null.
+BrokerCall* other_call() {
+  for (BrokerCall*& call : calls) {
+    if (call == nullptr) {
+      call = static_cast<BrokerCall*>(
+          map_bytes(sizeof(BrokerCall), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
+    }
+    if (call != nullptr && call != next && is_free(*call)) {
+      return call;
+    }
+    if (call == nullptr) {
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+void run_call(void* argument) {
+  auto& call = *static_cast<BrokerCall*>(argument);
+  change_mask(kUnblock, kInterrupt);
+  do_waiting(call);
+  change_mask(kBlock, kInterrupt);
+  close_descriptors_of(call);
+  // The kernel zeroes the tid behind our last use of the stack.
+  raw_call(__NR_exit, 0);
+}
+
+// Hands `next` to a thread.
+void start_thread() {
+  BrokerCall* spare = other_call();
+  if (spare == nullptr) {
+    answer_fault(*next, -kEnobufs);
+    close_descriptors_of(*next);
+    return;
+  }
+  constexpr long kFlags = CLONE_VM | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                          CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  const long tid = raw_clone_thread(__NR_clone, kFlags, next->stack + sizeof(next->stack),
+                                    &next->tid, run_call, next);
+  if (tid < 0) {
+    answer_fault(*next, tid);
+    close_descriptors_of(*next);
+    return;
+  }
+  next = spare;
+}
+
+void cancel(uint64_t id) {
+  for (const BrokerCall* call : calls) {
+    const int tid = call == nullptr ? 0 : __atomic_load_n(&call->tid, __ATOMIC_ACQUIRE);
+    if (tid != 0 && call->call == id) {
+      raw_call(__NR_tgkill, own_group, tid, kSigusr1);
+    }
+  }
+}
+
+// Takes the descriptors that came with a message. False when some were lost.
+void take_descriptors(BrokerCall& call, const Header& header) {
+  // SAFETY: the kernel wrote the head at the start of the buffer, which is aligned to eight.
+  const auto* head = static_cast<const ControlHead*>(header.control);
+  if (header.control_size < sizeof(*head) || head->level != kSolSocket ||
+      head->type != kScmRights) {
+    return;
+  }
+  const auto* fds = reinterpret_cast<const int*>(head + 1);
+  const size_t count = (head->size - sizeof(*head)) / sizeof(int);
+  for (size_t i = 0; i < count && i < wire::kMaxBrokerRights + 2; ++i) {
+    call.fds[call.num_fds++] = fds[i];
+  }
+}
+
+// Receives the next request into `next`. False at the end of file.
+bool receive(int socket_fd, long* size) {
+  next->num_fds = 0;
+  next->done = 0;
+  Piece pieces[2] = {{&next->request, sizeof(next->request)},
+                     {next->payload, sizeof(next->payload)}};
+  Header header = {nullptr, 0, pieces, 2, next->control, sizeof(next->control), 0};
+  *size = receive_header(socket_fd, header, kCloseOnExecFd);
+  if (*size <= 0) {
+    return *size == -kEintr;
+  }
+  take_descriptors(*next, header);
+  next->call = next->request.call;
+  next->reply_fd = socket_fd;
+  if ((header.flags & (kTruncated | kControlCut)) != 0) {
+    *size = 1;  // less than any request has
+  }
+  return true;
+}
+
+void serve(long size) {
+  if (!check_request(*next, size)) {
+    answer_fault(*next, -kEinval);
+    close_descriptors_of(*next);
+  } else if (next->request.kind == static_cast<uint32_t>(wire::BrokerKind::kCancel)) {
+    cancel(next->call);
+  } else if (do_at_once(*next)) {
+    close_descriptors_of(*next);
+  } else {
+    start_thread();
+  }
+}
+
+// Leaves nothing of the launch child's: descriptors, the page that is read as its word, signals.
+void become_broker(int socket_fd, wire::StatusPage& page) {
+  const int32_t keep[] = {socket_fd};
+  change_mask(kBlock, ~0ULL);
+  process_control(PR_SET_NAME, address("aasm-broker"));
+  process_control(PR_SET_DUMPABLE, 0);
+  close_all_except(keep, 1);
+  raw_call(__NR_munmap, address(&page), wire::kStatusSize);
+  raw_call(__NR_chdir, address("/"));
+  // struct kernel_sigaction: handler, flags, restorer, mask.
+  const uint64_t action[4] = {reinterpret_cast<uintptr_t>(&aasm_signal_handler), kHandlerFlags,
+                              reinterpret_cast<uintptr_t>(&aasm_signal_return), 0};
+  raw_call(__NR_rt_sigaction, kSigusr1, address(action), 0, sizeof(uint64_t));
+}
+
+[[noreturn]] void run_broker(int socket_fd, wire::StatusPage& page) {
+  become_broker(socket_fd, page);
+  own_group = own_pid();
+  next = other_call();
+  long size = 0;
+  while (next != nullptr && receive(socket_fd, &size)) {
+    if (size > 0) {
+      serve(size);
+    }
+  }
+  exit_process(0);
+}
+
+}  // namespace
+
+long start_broker(const Frame& frame, wire::StatusPage& page) {
+  constexpr long kSigchld = 17;
+  const long pid = raw_clone(__NR_clone, CLONE_PARENT | CLONE_PARENT_SETTID | kSigchld,
+                             address(&page.broker_pid), 0);
+  if (pid == 0) {
+    run_broker(frame.header->broker_fd, page);
+  }
+  close_fd(frame.header->broker_fd);
+  return pid < 0 ? pid : 0;
+}
+
+}  // namespace aasm::helper

@@ -1,0 +1,312 @@
+#include "broker_call.h"
+
+#include <linux/capability.h>
+#include <linux/fcntl.h>
+#include <linux/openat2.h>
+#include <linux/prctl.h>
+#include <linux/stat.h>
+
+#include "text.h"
+
+namespace aasm::helper {
+
+namespace {
+
+constexpr long kEperm = 1;
+constexpr long kEagain = 11;
+
+bool has(const BrokerCall& call, uint32_t flag) {
+  return (call.request.flags & flag) != 0;
+}
+wire::BrokerKind kind_of(const BrokerCall& call) {
+  return static_cast<wire::BrokerKind>(call.request.kind);
+}
+
+const uint32_t* groups_of(const BrokerCall& call) {
+  // SAFETY: the payload begins behind a header of 72 bytes that is aligned to eight.
+  return reinterpret_cast<const uint32_t*>(call.payload);
+}
+uint32_t control_offset(const BrokerCall& call) {
+  return wire::broker_padded(call.request.num_groups * 4);
+}
+uint32_t name_offset(const BrokerCall& call) {
+  return control_offset(call) + wire::broker_padded(call.request.control_size);
+}
+uint32_t data_offset(const BrokerCall& call) {
+  return name_offset(call) + wire::broker_padded(call.request.name_size);
+}
+
+struct Sent {
+  const void* bytes;
+  size_t size;
+};
+
+void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Sent path, int descriptor) {
+  reply.magic = wire::kBrokerMagic;
+  reply.call = call.call;
+  reply.path_size = static_cast<uint32_t>(path.size);
+  Piece pieces[2] = {{&reply, sizeof(reply)}, {path.bytes, path.size}};
+  struct {
+    ControlHead head;
+    int fd;
+  } control = {{sizeof(ControlHead) + sizeof(int), kSolSocket, kScmRights}, descriptor};
+  const bool passes = descriptor >= 0;
+  const Header header = {
+      nullptr, 0, pieces, 2, passes ? &control : nullptr, passes ? sizeof(control) : 0, 0};
+  // Only the supervisor's end makes it fail, and then nobody waits for the answer.
+  while (send_header(call.reply_fd, header, kNoSignal) == -kEintr) {
+  }
+}
+
+void answer(const BrokerCall& call, long result) {
+  wire::BrokerReply reply = {};
+  reply.result = result;
+  send_reply(call, reply, {nullptr, 0}, -1);
+}
+
+// The name to pass: the request's, or the path of the descriptor that stands for it.
+struct Name {
+  char bytes[wire::kMaxBrokerName];
+  uint32_t size;
+};
+
+Name name_of(const BrokerCall& call) {
+  Name name = {};
+  if (has(call, wire::kBrokerTarget)) {
+    Text path = {};
+    path.add("/proc/self/fd/");
+    path.add_number(call.fds[1]);
+    name.bytes[0] = 1;  // AF_UNIX
+    uint32_t i = 0;
+    for (; i <= path.size; ++i) {
+      name.bytes[2 + i] = path.bytes[i];
+    }
+    name.size = 2 + i;
+    return name;
+  }
+  for (; name.size < call.request.name_size; ++name.size) {
+    name.bytes[name.size] = call.payload[name_offset(call) + name.size];
+  }
+  return name;
+}
+
+// The request's control messages and one more with the descriptors to pass on.
+size_t build_control(BrokerCall& call) {
+  size_t size = 0;
+  for (; size < call.request.control_size; ++size) {
+    call.control[size] = call.payload[control_offset(call) + size];
+  }
+  size = wire::broker_padded(static_cast<uint32_t>(size));
+  const uint32_t num_rights = call.request.num_rights;
+  if (num_rights == 0) {
+    return size;
+  }
+  // SAFETY: the buffer is aligned to eight and has room for the head and all descriptors.
+  auto* head = reinterpret_cast<ControlHead*>(call.control + size);
+  *head = {sizeof(ControlHead) + num_rights * sizeof(int), kSolSocket, kScmRights};
+  auto* rights = reinterpret_cast<int*>(head + 1);
+  for (uint32_t i = 0; i < num_rights; ++i) {
+    rights[i] = call.fds[call.num_fds - num_rights + i];
+  }
+  return size + wire::broker_padded(static_cast<uint32_t>(head->size));
+}
+
+// One sendmsg(2) of what has not gone yet.
+long send_rest(BrokerCall& call, unsigned more_flags) {
+  Name name = name_of(call);
+  Piece piece = {call.payload + data_offset(call) + call.done, call.request.data_size - call.done};
+  const size_t control_size = call.done == 0 ? build_control(call) : 0;
+  const Header header = {name.size == 0 ? nullptr : name.bytes,
+                         static_cast<int>(name.size),
+                         &piece,
+                         1,
+                         control_size == 0 ? nullptr : call.control,
+                         control_size,
+                         0};
+  return send_header(call.fds[0], header, call.request.send_flags | kNoSignal | more_flags);
+}
+
+// Sends until all has gone, or it fails, or it would block. What has gone counts before an error.
+long send_all(BrokerCall& call, unsigned more_flags) {
+  for (;;) {
+    const long result = send_rest(call, more_flags);
+    if (result < 0) {
+      return result;
+    }
+    call.done += static_cast<size_t>(result);
+    if (!has(call, wire::kBrokerStream) || call.done >= call.request.data_size || result == 0) {
+      return static_cast<long>(call.done);
+    }
+  }
+}
+
+long perform(BrokerCall& call, unsigned more_flags) {
+  switch (kind_of(call)) {
+    case wire::BrokerKind::kConnect: {
+      const Name name = name_of(call);
+      return raw_call(__NR_connect, call.fds[0], address(name.bytes), name.size);
+    }
+    case wire::BrokerKind::kBind: {
+      const Name name = name_of(call);
+      return raw_call(__NR_bind, call.fds[0], address(name.bytes), name.size);
+    }
+    case wire::BrokerKind::kListen:
+      return raw_call(__NR_listen, call.fds[0], call.request.backlog);
+    case wire::BrokerKind::kSend: {
+      const long result = send_all(call, more_flags);
+      return result < 0 && call.done > 0 ? static_cast<long>(call.done) : result;
+    }
+    case wire::BrokerKind::kResolve:
+    case wire::BrokerKind::kCancel:
+      break;
+  }
+  return -kEinval;
+}
+
+// Opens the path and says what it found. A link of proc(5) would lead somewhere else for us than
+// for the caller, so there is no way through one.
+void resolve(const BrokerCall& call) {
+  struct open_how how = {};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_MAGICLINKS;
+  const long fd = raw_call(__NR_openat2, AT_FDCWD, address(call.payload + name_offset(call)),
+                           address(&how), sizeof(how));
+  if (fd < 0) {
+    answer(call, fd);
+    return;
+  }
+  struct statx found = {};
+  long result =
+      raw_call(__NR_statx, fd, address(""), AT_EMPTY_PATH, STATX_BASIC_STATS, address(&found));
+  Text link = {};
+  link.add("/proc/self/fd/");
+  link.add_number(fd);
+  char path[wire::kMaxBrokerPath];
+  if (result >= 0) {
+    result = raw_call(__NR_readlinkat, AT_FDCWD, address(link.bytes), address(path), sizeof(path));
+  }
+  if (result < 0) {
+    answer_fault(call, result);
+  } else {
+    wire::BrokerReply reply = {};
+    // makedev(3) of the C library
+    reply.device = (static_cast<uint64_t>(found.stx_dev_major & 0xFFFFF000U) << 32) |
+                   ((found.stx_dev_major & 0xFFFU) << 8) | (found.stx_dev_minor & 0xFFU) |
+                   (static_cast<uint64_t>(found.stx_dev_minor & 0xFFFFFF00U) << 12);
+    reply.inode = found.stx_ino;
+    reply.mode = found.stx_mode;
+    send_reply(call, reply, {path, static_cast<size_t>(result)}, static_cast<int>(fd));
+  }
+  close_fd(static_cast<int>(fd));
+}
+
+long take_capabilities(uint64_t wanted) {
+  const uint32_t head[2] = {_LINUX_CAPABILITY_VERSION_3, 0};
+  const auto low = static_cast<uint32_t>(wanted);
+  const auto high = static_cast<uint32_t>(wanted >> 32);
+  const uint32_t sets[6] = {low, low, 0, high, high, 0};
+  return raw_call(__NR_capset, address(head), address(sets));
+}
+
+// This thread becomes as the caller. Whatever of it is refused, the call is not made.
+long take_credentials(const BrokerCall& call) {
+  const auto& wanted = call.request;
+  long result = raw_call(__NR_setgroups, wanted.num_groups, address(groups_of(call)));
+  if (result >= 0) {
+    result = raw_call(__NR_setresgid, wanted.gid, wanted.gid, wanted.gid);
+  }
+  if (result >= 0 && wanted.capabilities != 0) {
+    result = process_control(PR_SET_KEEPCAPS, 1);
+  }
+  if (result >= 0) {
+    result = raw_call(__NR_setresuid, wanted.uid, wanted.uid, wanted.uid);
+  }
+  return result < 0 ? result : take_capabilities(wanted.capabilities);
+}
+
+long prepare(const BrokerCall& call) {
+  if (has(call, wire::kBrokerCredentials)) {
+    const long result = take_credentials(call);
+    if (result < 0) {
+      return result;
+    }
+  }
+  if (has(call, wire::kBrokerDirectory)) {
+    raw_call(__NR_umask, call.request.mode_mask);
+    const long result = raw_call(__NR_fchdir, call.fds[1]);
+    if (result < 0) {
+      return result;
+    }
+  }
+  return 0;
+}
+
+// Whether the socket itself is not to be waited for.
+bool never_waits(const BrokerCall& call) {
+  constexpr int kGetFlags = 3;
+  const long flags = control_fd(call.fds[0], kGetFlags);
+  return flags >= 0 && (flags & O_NONBLOCK) != 0;
+}
+
+}  // namespace
+
+bool check_request(const BrokerCall& call, long size) {
+  const auto& request = call.request;
+  const uint32_t named =
+      (request.flags & wire::kBrokerDirectory) != 0 || (request.flags & wire::kBrokerTarget) != 0
+          ? 1
+          : 0;
+  return size >= static_cast<long>(sizeof(request)) && request.magic == wire::kBrokerMagic &&
+         request.num_groups <= wire::kMaxBrokerGroups &&
+         request.control_size <= wire::kMaxBrokerControl &&
+         request.name_size <= wire::kMaxBrokerName && request.data_size <= wire::kMaxBrokerData &&
+         request.num_rights <= wire::kMaxBrokerRights &&
+         (kind_of(call) == wire::BrokerKind::kCancel ||
+          call.num_fds == 1 + named + request.num_rights) &&
+         size == static_cast<long>(sizeof(request)) + data_offset(call) +
+                     wire::broker_padded(request.data_size);
+}
+
+bool do_at_once(BrokerCall& call) {
+  if (has(call, wire::kBrokerOwnThread)) {
+    return false;
+  }
+  const long result = perform(call, kDontWait);
+  const bool all = kind_of(call) != wire::BrokerKind::kSend || !has(call, wire::kBrokerStream) ||
+                   call.done >= call.request.data_size;
+  const bool stopped = result == -kEagain || (result >= 0 && !all);
+  if (stopped && has(call, wire::kBrokerMayWait) && !never_waits(call)) {
+    return false;
+  }
+  answer(call, result);
+  return true;
+}
+
+void do_waiting(BrokerCall& call) {
+  const long prepared = prepare(call);
+  if (prepared < 0) {
+    answer_fault(call, prepared);
+    return;
+  }
+  if (kind_of(call) == wire::BrokerKind::kResolve) {
+    resolve(call);
+    return;
+  }
+  answer(call, perform(call, has(call, wire::kBrokerMayWait) ? 0 : kDontWait));
+}
+
+void answer_fault(const BrokerCall& call, long result) {
+  wire::BrokerReply reply = {};
+  reply.flags = wire::kBrokerFault;
+  reply.result = result < 0 ? result : -kEperm;
+  send_reply(call, reply, {nullptr, 0}, -1);
+}
+
+void close_descriptors_of(BrokerCall& call) {
+  for (uint32_t i = 0; i < call.num_fds; ++i) {
+    close_fd(call.fds[i]);
+  }
+  call.num_fds = 0;
+}
+
+}  // namespace aasm::helper

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "aasm/wire/broker_message.h"
+
+#include "socket_message.h"
+
+namespace aasm::helper {
+
+// One request with everything it needs while it lasts, the stack of its thread included.
+struct BrokerCall {
+  int tid;  // of its thread; 0: none, stored by the kernel
+  int reply_fd;
+  uint64_t call;
+  size_t done;  // bytes of the data that have gone
+  uint32_t num_fds;
+  int fds[wire::kMaxBrokerRights + 2];
+  alignas(16) char stack[16384];
+  alignas(8) wire::BrokerRequest request;
+  char payload[wire::kMaxBrokerPayload];  // the sections
+  alignas(8) char control[wire::kMaxBrokerControl + sizeof(ControlHead) +
+                          sizeof(int) * (wire::kMaxBrokerRights + 1)];
+};
+
+// Whether `size` bytes of message and the descriptors are what the header says.
+bool check_request(const BrokerCall& call, long size);
+
+// Does what can be done without waiting and answers it. False when a thread has to do it, or the
+// rest of it.
+bool do_at_once(BrokerCall& call);
+
+// The rest, in a thread of its own that shares neither directory, mask nor credentials with others:
+// waits as long as the kernel does. SIGUSR1 ends a wait as any signal would.
+void do_waiting(BrokerCall& call);
+
+void answer_fault(const BrokerCall& call, long result);
+
+// Closes the descriptors that came with the request.
+void close_descriptors_of(BrokerCall& call);
+
+}  // namespace aasm::helper

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <stdint.h>  // NOLINT(modernize-deprecated-headers): the helper has no C++ library.
+
+// Messages on the socket between supervisor and broker, one a packet. A request is the header below
+// and its sections in the order groups, control, name, data, each padded to eight bytes; the
+// descriptors it speaks of come with it by SCM_RIGHTS: the caller's socket, then the one that a
+// flag names, then those to pass on. A reply is its header, then the path. The broker answers every
+// request but kCancel exactly once, in any order. The end of file on its side ends the broker.
+namespace aasm::wire {
+
+inline constexpr uint32_t kBrokerMagic = 0x424D4141;   // "AAMB"
+inline constexpr uint32_t kMaxBrokerGroups = 64;       // supplementary groups
+inline constexpr uint32_t kMaxBrokerControl = 1024;    // of sendmsg(2), without SCM_RIGHTS
+inline constexpr uint32_t kMaxBrokerName = 128;        // of a socket address, or a path in one
+inline constexpr uint32_t kMaxBrokerData = 64U << 10;  // of one turn
+inline constexpr uint32_t kMaxBrokerPath = 4096;
+inline constexpr uint32_t kMaxBrokerRights = 250;   // to pass on; the kernel takes 253 a message
+inline constexpr uint32_t kMaxBrokerWaiting = 192;  // calls that wait in the kernel at a time
+
+enum class BrokerKind : uint32_t {
+  kConnect = 1,
+  kBind = 2,
+  kListen = 3,
+  kSend = 4,
+  kResolve = 5,  // the name is a path: opened with O_PATH, which comes back with the reply
+  kCancel = 6,   // the call `call` is to end as if a signal had come; may be repeated
+};
+
+// Bits of BrokerRequest::flags.
+inline constexpr uint32_t kBrokerMayWait = 1U << 0;      // else EAGAIN where it would block
+inline constexpr uint32_t kBrokerOwnThread = 1U << 1;    // it may block whatever is asked for
+inline constexpr uint32_t kBrokerDirectory = 1U << 2;    // a descriptor of the working directory
+inline constexpr uint32_t kBrokerTarget = 1U << 3;       // one of the socket file to connect to
+inline constexpr uint32_t kBrokerCredentials = 1U << 4;  // uid, gid, groups and capabilities hold
+inline constexpr uint32_t kBrokerStream = 1U << 5;       // a send goes on until all has gone
+
+struct BrokerRequest {
+  uint32_t magic;
+  uint32_t kind;  // BrokerKind
+  uint64_t call;  // chosen by the supervisor; never used twice
+  uint32_t flags;
+  uint32_t send_flags;  // MSG_*
+  int32_t backlog;
+  uint32_t mode_mask;  // with kBrokerDirectory: the umask
+  uint32_t uid;
+  uint32_t gid;
+  uint32_t num_groups;
+  uint32_t num_rights;
+  uint32_t control_size;  // bytes, as are the next two
+  uint32_t name_size;
+  uint32_t data_size;
+  uint32_t reserved;
+  uint64_t capabilities;  // effective
+};
+
+// Bits of BrokerReply::flags.
+inline constexpr uint32_t kBrokerFault = 1U << 0;  // a step before the call failed: `result`
+
+struct BrokerReply {
+  uint32_t magic;
+  uint32_t flags;
+  uint64_t call;
+  int64_t result;   // of the system call: negative errno on failure
+  uint64_t device;  // kResolve, of what was found: st_dev, st_ino, st_mode
+  uint64_t inode;
+  uint32_t mode;
+  uint32_t path_size;  // bytes of its path, which follow
+};
+
+constexpr uint32_t broker_padded(uint32_t size) {
+  return (size + 7U) / 8U * 8U;
+}
+
+inline constexpr uint32_t kMaxBrokerPayload =
+    kMaxBrokerGroups * 4 + kMaxBrokerControl + kMaxBrokerName + broker_padded(kMaxBrokerData);
+
+static_assert(sizeof(BrokerRequest) == 72);
+static_assert(__builtin_offsetof(BrokerRequest, capabilities) == 64);
+static_assert(sizeof(BrokerReply) == 48);
+
+}  // namespace aasm::wire
