@@ -116,8 +116,9 @@ class AasmCase(unittest.TestCase):
 
     def start(self, *program, options=(), **more):
         """As run_exec, but does not wait: returns the Popen."""
+        more.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.Popen([AASM, "run", "exec", "--policy", str(self.policy), *options, "--", *program],
-                                env=self.env, cwd=self.work, stdin=subprocess.DEVNULL,
+                                env=self.env, cwd=self.work,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
     def wait_for(self, condition, what, seconds=10.0):

@@ -2,12 +2,15 @@
 
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
+
+#include <netinet/in.h>
 
 #include "aasm/crypto/hash.h"
 #include "aasm/wire/helper_wire.h"
@@ -92,6 +95,53 @@ Program judge_seccomp() {
   return {load(low_half(0)), jump_if(BPF_JGT, kSeccompSetModeFilter, 0, 1), allow(), notify()};
 }
 
+// socket(family, type, protocol): TCP and UDP over IP by their own numbers, and unix sockets, go
+// through; whatever else is open is so by network_judge.h.
+Program judge_socket_call() {
+  return {load(low_half(0)),
+          if_equal(AF_UNIX, 11, 0),
+          if_equal(AF_INET, 1, 0),
+          if_equal(AF_INET6, 0, 10),
+          load(low_half(1)),
+          BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xF),  // SOCK_TYPE_MASK
+          if_equal(SOCK_STREAM, 0, 3),
+          load(low_half(2)),
+          if_equal(0, 4, 0),
+          if_equal(IPPROTO_TCP, 3, 4),
+          if_equal(SOCK_DGRAM, 0, 3),
+          load(low_half(2)),
+          if_equal(0, 0, 2),
+          allow(),
+          notify(),
+          if_equal(IPPROTO_UDP, 0, 1),
+          allow(),
+          notify()};
+}
+
+// sendto(fd, buffer, size, flags, address, ...): without an address it goes where the socket goes.
+Program judge_sendto() {
+  return {load(low_half(4)), if_equal(0, 0, 5), load(high_half(4)),
+          if_equal(0, 0, 3), load(low_half(3)), jump_if(BPF_JSET, kFastOpen, 1, 0),
+          allow(),           notify()};
+}
+
+// setsockopt(fd, level, option, ...): as option_carries_route() of network_judge.h.
+Program judge_setsockopt() {
+  return {load(low_half(1)),
+          if_equal(IPPROTO_IP, 1, 0),
+          if_equal(IPPROTO_IPV6, 3, 8),
+          load(low_half(2)),
+          if_equal(4, 7, 0),
+          if_equal(7, 6, 5),
+          load(low_half(2)),
+          if_equal(5, 4, 0),
+          if_equal(6, 3, 0),
+          if_equal(32, 2, 0),
+          if_equal(57, 1, 0),
+          allow(),
+          notify()};
+}
+
 Program leaf(NumberAction action) {
   switch (action) {
     case NumberAction::kAllow:
@@ -108,6 +158,12 @@ Program leaf(NumberAction action) {
       return judge_prlimit();
     case NumberAction::kJudgeSeccomp:
       return judge_seccomp();
+    case NumberAction::kJudgeSocket:
+      return judge_socket_call();
+    case NumberAction::kJudgeSendto:
+      return judge_sendto();
+    case NumberAction::kJudgeSetsockopt:
+      return judge_setsockopt();
   }
   return {notify()};
 }
@@ -130,6 +186,9 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   }
   for (const auto& entry : spec.closed) {
     special.insert(entry.first);
+  }
+  if (spec.network.judges()) {
+    special.insert(network_calls().begin(), network_calls().end());
   }
   std::set<std::int32_t> starts = {0};
   for (const std::int32_t number : special) {

@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kPrctlSetDumpable = 4;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetSeccomp = 22;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetMm = 35;             // linux/prctl.h
 inline constexpr std::uint32_t kSeccompSetModeFilter = 1;    // SET_MODE_STRICT is 0
+inline constexpr std::uint32_t kFastOpen = 0x20000000;       // MSG_FASTOPEN
 
 // The program for `spec`. Another architecture's calls and numbers with the x32 bit are notified.
 // Every number that decides differently from its neighbour costs two instructions, so a program

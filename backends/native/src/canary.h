@@ -56,6 +56,7 @@ struct CanaryContext {
   int supervisor_pid = 0;
   int canary_descriptor = -1;          // open in the helper, not among those passed on
   std::vector<std::string> executing;  // files of ours that run: opening them says ETXTBSY
+  std::string listener;                // the address of one of ours on loopback; empty: none
 };
 
 // The script: first the canaries by domain, then the attempts on what is ours. Looks at the

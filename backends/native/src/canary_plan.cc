@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <linux/kcmp.h>
 #include <linux/seccomp.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <system_error>
@@ -21,6 +22,7 @@
 #include "canary.h"
 #include "canary_objects.h"
 #include "classify.h"
+#include "network_canary.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -73,6 +75,7 @@ class CanaryPlanner {
     add_environ_canary();
     add_descriptor_canary();
     add_capability_canary();
+    add_network_canaries();
     add_attempts_on_paths();
     add_attempts_on_processes();
     return std::move(plan_);
@@ -237,6 +240,48 @@ class CanaryPlanner {
     add({"capabilities.raise", Domain::kCredential, Purpose::kSelfProtection, "capabilities",
          "capset(2) to the supervisor's own capabilities"},
         call, {EPERM}, MissingControl::kFails);
+  }
+
+  // A socket of its own for the one call that is watched.
+  void add_socket_call(const SocketCanary& wanted) {
+    ScriptCall socket;
+    socket.number = SYS_socket;
+    socket.args = {value_arg(AF_INET), value_arg(wanted.type | SOCK_CLOEXEC), value_arg(0)};
+    const ScriptArg made = result_arg(plan_.script.add(socket));
+    ScriptCall call;
+    call.number = wanted.number;
+    call.args = {made, plan_.script.blob(wanted.address),
+                 value_arg(static_cast<std::int64_t>(wanted.address.size()))};
+    ScriptedCanary& scripted =
+        add({wanted.id, wanted.domain, Purpose::kPolicy, wanted.step, wanted.action}, call,
+            {EACCES}, MissingControl::kNoCanary);
+    scripted.must_be_reported = wanted.reported;
+    if (wanted.reported) {
+      plan_.forbidden_entries.push_back(scripted.entry);
+    }
+    ScriptCall close;
+    close.number = SYS_close;
+    close.args = {made};
+    plan_.script.add(close);
+  }
+
+  void add_network_canaries() {
+    for (const Domain domain : {Domain::kNetworkEgress, Domain::kNameResolution}) {
+      if (!stated(domain)) {
+        continue;
+      }
+      const std::optional<SocketCanary> canary =
+          denied_socket_call(context_.filter.network, domain, context_.listener);
+      if (canary) {
+        add_socket_call(*canary);
+      } else {
+        plan_.none.push_back(
+            {domain, "policy allows every address that could be tried without harm"});
+      }
+    }
+    if (stated(Domain::kNetworkEgress)) {
+      add_socket_call(floor_socket_call());
+    }
   }
 
   void add_attempt_on_path(const std::string& path, int flags) {

@@ -19,10 +19,6 @@ constexpr std::string_view kNotBuilt = "not built in this version of aasm-native
 
 std::string missing_part(Domain domain) {
   switch (domain) {
-    case Domain::kNetworkEgress:
-      return "connections are not mediated";
-    case Domain::kNameResolution:
-      return "name resolution is not mediated";
     case Domain::kProcessCreation:
       return "the number of processes is not limited";
     case Domain::kIpc:
@@ -33,6 +29,8 @@ std::string missing_part(Domain domain) {
     case Domain::kFilesystemWrite:
     case Domain::kSyscall:
     case Domain::kCredential:
+    case Domain::kNetworkEgress:
+    case Domain::kNameResolution:
       break;
   }
   return "the domain is not mediated";
@@ -69,7 +67,20 @@ std::vector<std::string> limitations_of(Domain domain) {
           "slow the supervisor down",
       };
     case Domain::kNetworkEgress:
+      return {
+          "what is sent on a socket that is connected already, one that was inherited or that came "
+          "over a unix socket among them, is not judged again",
+          "a service outside that is reached by a unix socket and opens connections for its "
+          "clients is not covered by this domain",
+          "allowed calls are made by the broker: servers that ask for the process behind a unix "
+          "or netlink socket are told the broker's, and a message of more than 64 KiB on a socket "
+          "that is no stream is refused (EMSGSIZE)",
+      };
     case Domain::kNameResolution:
+      return {
+          "closed are the ports and the unix sockets that resolvers are known to listen at; a "
+          "lookup by way of a service elsewhere that policy allows to connect to is not seen",
+      };
     case Domain::kProcessCreation:
     case Domain::kIpc:
     case Domain::kResource:
@@ -78,10 +89,27 @@ std::vector<std::string> limitations_of(Domain domain) {
   return {};
 }
 
+std::string channel_scope(Domain domain) {
+  if (domain == Domain::kNetworkEgress) {
+    return "every call of every process of the tree that makes a socket, or names an address to "
+           "reach or to listen at; what goes over a connected socket is no decision";
+  }
+  if (domain == Domain::kNameResolution) {
+    return "every call of every process of the tree that reaches for a resolver's port or socket";
+  }
+  return "every system call that the filter does not let through, of every process of the tree; a "
+         "filter that the workload adds itself can refuse a call before it is seen";
+}
+
+bool has_channel(Domain domain) {
+  return domain == Domain::kSyscall || domain == Domain::kNetworkEgress ||
+         domain == Domain::kNameResolution;
+}
+
 schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt>& attempts) {
   schema::DecisionChannel channel;
   channel.mechanism = "none";
-  if (domain != Domain::kSyscall) {
+  if (!has_channel(domain)) {
     channel.scope =
         domain == Domain::kCredential
             ? "no single decision is reported: environment and descriptors are set up once"
@@ -93,9 +121,7 @@ schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt
   });
   if (reported) {
     channel.mechanism = "seccomp_user_notification";
-    channel.scope =
-        "every system call that the filter does not let through, of every process of the tree; a "
-        "filter that the workload adds itself can refuse a call before it is seen";
+    channel.scope = channel_scope(domain);
     channel.loss_counted_by = "the caller waits for the answer; events not written are counted";
   } else {
     channel.scope = "the probe's refused call was not reported";
@@ -139,7 +165,9 @@ std::string boundary_text(Domain domain) {
     case Domain::kCredential:
       return "descriptors are closed and other processes' environments are refused";
     case Domain::kNetworkEgress:
+      return "connections and TCP ports outside the rules are refused, and connections reported";
     case Domain::kNameResolution:
+      return "a connection to where names are looked up is refused and reported";
     case Domain::kProcessCreation:
     case Domain::kIpc:
     case Domain::kResource:
@@ -151,7 +179,8 @@ std::string boundary_text(Domain domain) {
 }  // namespace
 
 std::vector<Domain> supported_domains() {
-  return {Domain::kFilesystemRead, Domain::kFilesystemWrite, Domain::kSyscall, Domain::kCredential};
+  return {Domain::kFilesystemRead, Domain::kFilesystemWrite, Domain::kNetworkEgress,
+          Domain::kNameResolution, Domain::kSyscall,         Domain::kCredential};
 }
 
 DomainCapability unsupported_capability(Domain domain) {

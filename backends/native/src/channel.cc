@@ -66,6 +66,11 @@ void Channel::flush(std::chrono::milliseconds patience) {
   state.changed.wait_for(lock, patience, [&state] { return !state.flush_wanted || state.ended; });
 }
 
+void Channel::expect_end() {
+  const std::lock_guard lock(worker_->state().mutex);
+  worker_->state().ending = true;
+}
+
 std::optional<planner::LaunchFailure> Channel::failure() const {
   const std::lock_guard lock(worker_->state().mutex);
   return worker_->state().failure;

@@ -13,6 +13,7 @@
 #include "aasm/schema/record_run.h"
 #include "aasm/schema/result.h"
 
+#include "broker_calls.h"
 #include "coalesce.h"
 #include "filter_spec.h"
 #include "phase.h"
@@ -34,6 +35,7 @@ struct ChannelSetup {
   pid_t child = 0;   // the launch child, which nobody has waited for
   pid_t warden = 0;  // where chains of parents end
   BatchLimits limits;
+  std::optional<BrokerSetup> broker;  // where FilterSpec::network judges
 };
 
 class ChannelWorker;
@@ -72,6 +74,9 @@ class Channel {
 
   // Waits until the events so far have been emitted, at most `patience`.
   void flush(std::chrono::milliseconds patience);
+
+  // From now on the end of the broker is no failure: the tree is about to be killed.
+  void expect_end();
 
   // What ended the launch or the channel, if anything of ours did.
   std::optional<planner::LaunchFailure> failure() const;

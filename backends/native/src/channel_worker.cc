@@ -30,16 +30,6 @@ void raise_flag(const process::Fd& event) {
   [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof(one));
 }
 
-// Until the open batch is due, rounded up; -1 without one.
-int wait_ms(const Coalescer& coalescer) {
-  const auto due = coalescer.deadline();
-  if (!due) {
-    return -1;
-  }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
-  return left > 0 ? static_cast<int>(left) : 0;
-}
-
 std::string_view phase_step(Phase phase) {
   return phase == Phase::kCanary ? "canaries" : "handover";
 }
@@ -56,6 +46,9 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
       coalescer_(setup.limits) {
   state_.totals.present = true;
   state_.totals.opened = true;
+  if (setup.broker) {
+    broker_calls_ = std::make_unique<BrokerCalls>(std::move(*setup.broker), listener_);
+  }
 }
 
 Result<std::unique_ptr<ChannelWorker>> ChannelWorker::start(ChannelSetup setup) {
@@ -135,14 +128,24 @@ void ChannelWorker::run() {
 }
 
 ChannelWorker::Turn ChannelWorker::wait() {
-  std::array<pollfd, 4> fds = {{{listener_.fd(), POLLIN, 0},
+  std::array<pollfd, 5> fds = {{{listener_.fd(), POLLIN, 0},
                                 {stop_.get(), POLLIN, 0},
                                 {report_pipe_.get(), POLLIN, 0},  // -1 is passed over
-                                {wake_.get(), POLLIN, 0}}};
-  const int ready = ::poll(fds.data(), fds.size(), wait_ms(coalescer_));
+                                {wake_.get(), POLLIN, 0},
+                                {broker_calls_ ? broker_calls_->fd() : -1,
+                                 broker_calls_ ? broker_calls_->poll_events() : short{0}, 0}}};
+  const int ready = ::poll(fds.data(), fds.size(), poll_timeout());
   if (ready < 0 && errno != EINTR) {
     fail("channel", process::system_error("waiting for notifications", errno));
     return Turn::kStop;
+  }
+  // Without callers there is nothing the broker could still say.
+  if (broker_calls_ && (fds[0].revents & POLLHUP) == 0) {
+    const Result<void> served = serve_broker(fds[4].revents);
+    if (!served) {
+      fail("broker", served.error());
+      return Turn::kStop;
+    }
   }
   if (ready > 0 && fds[3].revents != 0 && (fds[0].revents & POLLIN) == 0) {
     flush_on_request();
@@ -240,8 +243,12 @@ Result<void> ChannelWorker::serve_canary(const seccomp_notif& call) {
   }
   CanaryReport report;
   report.number = call.data.nr;
-  report.reply = AASM_TRY(answer(call, &verdict));
-  report.os_errno = verdict.event.os_errno;
+  if (verdict.answer == AnswerKind::kBroker) {
+    report.reply = AASM_TRY(refuse_canary_on_socket(call, &report.os_errno));
+  } else {
+    report.reply = AASM_TRY(answer(call, &verdict));
+    report.os_errno = verdict.event.os_errno;
+  }
   const std::lock_guard lock(state_.mutex);
   state_.reports.push_back(report);
   return {};
@@ -256,21 +263,29 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
     caller = {};  // whatever was read may be of somebody who was given the number since
   }
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
-  schema::Event& event = verdict.event;
-  event.tid = call.pid;
-  event.pid = caller.pid;
-  event.executable = std::move(caller.executable);
-  if (blocked && verdict.recorded && !coalescer_.holds(EventKind::kDecision, event)) {
-    event.parents = attribution_.parents(event.pid);
-    if (attribution_.is_cut(event.parents)) {
-      event.parents_truncated = true;
-    }
+  if (verdict.answer == AnswerKind::kBroker) {
+    return serve_on_socket(call, std::move(caller));
   }
+  schema::Event& event = verdict.event;
+  complete(caller, static_cast<pid_t>(call.pid), blocked && verdict.recorded, &event);
   event.reply = blocked ? AASM_TRY(answer(call, &verdict)) : ReplyState::kCallerGone;
   if (verdict.recorded) {
     record(std::move(event), now);
   }
   return {};
+}
+
+// Says who made the call; by whom that process was made, unless an open entry says so already.
+void ChannelWorker::complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event) {
+  event->tid = tid;
+  event->pid = caller.pid;
+  event->executable = caller.executable;
+  if (blocked && !coalescer_.holds(EventKind::kDecision, *event)) {
+    event->parents = attribution_.parents(event->pid);
+    if (attribution_.is_cut(event->parents)) {
+      event->parents_truncated = true;
+    }
+  }
 }
 
 void ChannelWorker::record(schema::Event event, Clock::time_point now) {
@@ -296,6 +311,8 @@ Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classificati
       return reply_of(AASM_TRY(listener_.answer_zero(call.id)));
     case AnswerKind::kKill:
       return kill_caller(call, verdict);
+    case AnswerKind::kBroker:
+      break;  // answered in channel_network.cc
   }
   return reply_of(AASM_TRY(listener_.refuse(call.id, EPERM)));
 }

@@ -5,12 +5,14 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attribution.h"
+#include "broker_calls.h"
 #include "channel.h"
 #include "classify.h"
 #include "listener.h"
@@ -30,6 +32,7 @@ struct ChannelState {
   schema::ChannelTotals totals;
   bool killed_program = false;
   bool flush_wanted = false;
+  bool ending = false;  // the broker may be gone
   bool ended = false;
 };
 
@@ -66,6 +69,15 @@ class ChannelWorker {
   schema::Result<void> serve_launch(const seccomp_notif& call, Phase phase);
   schema::Result<void> serve_canary(const seccomp_notif& call);
   schema::Result<void> serve_workload(const seccomp_notif& call);
+  // channel_network.cc: the calls on sockets that the broker makes.
+  schema::Result<schema::ReplyState> refuse_canary_on_socket(const seccomp_notif& call,
+                                                             std::int64_t* os_errno);
+  schema::Result<void> serve_on_socket(const seccomp_notif& call, Caller caller);
+  schema::Result<void> serve_broker(short revents);
+  schema::Result<void> answer_finished();
+  schema::Result<void> answer_finished_call(FinishedCall call);
+  int poll_timeout() const;
+  void complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event);
   void record(schema::Event event, Coalescer::Clock::time_point now);
   schema::Result<schema::ReplyState> answer(const seccomp_notif& call, Classification* verdict);
   schema::Result<schema::ReplyState> kill_caller(const seccomp_notif& call,
@@ -86,6 +98,7 @@ class ChannelWorker {
   Attribution attribution_;
   Coalescer coalescer_;
   Pace pace_;
+  std::unique_ptr<BrokerCalls> broker_calls_;  // empty without a broker
   ChannelState state_;
   std::optional<pthread_t> thread_;
 };

@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "aasm/wire/helper_wire.h"
 
 #include "bpf.h"
+#include "network_judge.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -124,6 +126,29 @@ Classification judge_prlimit(Classification result, const NotifiedCall& call) {
   return protect(std::move(result), "prlimit_other", EPERM);
 }
 
+Classification from_network(Classification result, NetworkVerdict verdict) {
+  result.answer = verdict.perform ? AnswerKind::kContinue : AnswerKind::kRefuse;
+  result.recorded = verdict.recorded;
+  result.event = std::move(verdict.event);
+  return result;
+}
+
+Classification judge_on_socket(Classification result, const NotifiedCall& call,
+                               const FilterSpec& spec) {
+  const auto word = [&call](std::size_t index) {
+    return static_cast<std::int32_t>(low_half(call.data.args[index]));
+  };
+  switch (call.data.nr) {
+    case SYS_socket:
+      return from_network(std::move(result), judge_socket(spec.network, word(0), word(1), word(2)));
+    case SYS_setsockopt:
+      return from_network(std::move(result), judge_option(spec.network, word(1), word(2)));
+    default:
+      result.answer = AnswerKind::kBroker;
+      return result;
+  }
+}
+
 Classification judge_arguments(Classification result, const NotifiedCall& call) {
   switch (call.data.nr) {
     case SYS_ioctl:
@@ -195,6 +220,11 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   }
   if (closed != spec.closed.end()) {
     return protect(std::move(result), closed->second->name, EPERM);
+  }
+  const std::vector<std::int32_t>& on_sockets = network_calls();
+  if (spec.network.judges() &&
+      std::find(on_sockets.begin(), on_sockets.end(), number) != on_sockets.end()) {
+    return judge_on_socket(std::move(result), call, spec);
   }
   return judge_arguments(std::move(result), call);
 }

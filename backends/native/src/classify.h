@@ -15,6 +15,7 @@ enum class AnswerKind : std::uint8_t {
   kRefuse,    // with event.os_errno
   kContinue,  // the kernel runs the call; only ever decided on argument registers
   kEmulate,   // answered 0 without effect
+  kBroker,    // judged by what its arguments point to, and made by the broker (broker_calls.h)
   kKill,      // the caller's process, while the call is still blocked; else refuse with `fallback`
 };
 
@@ -40,6 +41,7 @@ struct Classification {
 //   not on a stated allow list       EPERM, ENOSYS for a number without a name   default rule
 //   closed                           EPERM   self_protection.<name>
 //   judged by argument               syscall_closed.inc
+//   on a socket, where policy states the network   network_judge.h
 // Denials by a rule of the policy kill when the policy says so; no others do.
 Classification classify(const NotifiedCall& call, const FilterSpec& spec);
 

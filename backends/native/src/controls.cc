@@ -164,6 +164,39 @@ Control seccomp_protection_control(const PreparedFacts& facts) {
   return control;
 }
 
+// What judges the calls on sockets; its refusals are answered by the channel.
+Control network_control(const PreparedFacts& facts, Domain domain) {
+  Control control = control_of(facts, "network", domain, Step::kSeccomp);
+  serve_policy(facts, control);
+  control.mechanism = "seccomp_user_notification";
+  control.note = "allowed calls are made by the broker on the caller's socket";
+  return control;
+}
+
+// The floor: the program itself can bind and connect no TCP socket, whatever a call would ask for.
+Control network_floor_control(const PreparedFacts& facts) {
+  Control control =
+      control_of(facts, "network_floor", Domain::kNetworkEgress, Step::kInnerLandlock);
+  serve_policy(facts, control);
+  control.mechanism = "landlock";
+  control.note = "TCP ports can neither be bound nor connected to (Landlock network rights " +
+                 hex_mask(facts.inner_ruleset->handled_net) + ", no rule)";
+  return control;
+}
+
+void add_network_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
+  if (!facts.inner_ruleset) {
+    return;
+  }
+  if (facts.filter.network.egress_stated) {
+    controls.push_back(network_control(facts, Domain::kNetworkEgress));
+    controls.push_back(network_floor_control(facts));
+  }
+  if (facts.filter.network.names_stated) {
+    controls.push_back(network_control(facts, Domain::kNameResolution));
+  }
+}
+
 void add_seccomp_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
   if (facts.filter.stated) {
     controls.push_back(seccomp_policy_control(facts));
@@ -195,6 +228,7 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   }
   controls.push_back(scope_control(facts, "ptrace", Domain::kCredential, "landlock_domain",
                                    "processes outside cannot be traced or read"));
+  add_network_controls(facts, controls);
   add_seccomp_controls(facts, controls);
   return controls;
 }

@@ -11,6 +11,7 @@
 
 #include "filter_spec.h"
 #include "helper_frame.h"
+#include "network_setup.h"
 #include "ruleset.h"
 
 namespace aasm::backend_native {
@@ -20,9 +21,10 @@ struct PreparedFacts {
   const planner::LaunchRequest& request;
   const Ruleset& ruleset;
   const FilterSpec& filter;
-  const schema::SeccompDetail& seccomp;     // seccomp_detail() of the filter
-  std::span<const wire::StepReport> steps;  // as the helper reported them
-  std::optional<CapabilityCut> cut;         // nullopt: there was nothing to cut
+  const schema::SeccompDetail& seccomp;         // seccomp_detail() of the filter
+  std::span<const wire::StepReport> steps;      // as the helper reported them
+  std::optional<CapabilityCut> cut;             // nullopt: there was nothing to cut
+  const InnerRuleset* inner_ruleset = nullptr;  // where the network is judged
 };
 
 // The controls in the order of their installation. A control whose denials a stated requirement

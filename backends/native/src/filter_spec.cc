@@ -106,6 +106,36 @@ Result<FilterSpec> make_filter_spec(const Requirement* requirement, std::string_
   return spec;
 }
 
+namespace {
+
+NumberAction network_action(std::int32_t number) {
+  switch (number) {
+    case SYS_connect:
+    case SYS_bind:
+    case SYS_listen:
+    case SYS_sendmsg:
+    case SYS_sendmmsg:
+      return NumberAction::kNotify;
+    case SYS_socket:
+      return NumberAction::kJudgeSocket;
+    case SYS_sendto:
+      return NumberAction::kJudgeSendto;
+    case SYS_setsockopt:
+      return NumberAction::kJudgeSetsockopt;
+    default:
+      return NumberAction::kAllow;
+  }
+}
+
+}  // namespace
+
+const std::vector<std::int32_t>& network_calls() {
+  static const std::vector<std::int32_t> calls = {SYS_connect, SYS_bind,      SYS_listen,
+                                                  SYS_sendmsg, SYS_sendmmsg,  SYS_socket,
+                                                  SYS_sendto,  SYS_setsockopt};
+  return calls;
+}
+
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
   if (number == static_cast<std::int32_t>(wire::kRendezvousCall) || !spec.policy_allows(number) ||
       spec.closed.contains(number)) {
@@ -123,7 +153,7 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
     case SYS_seccomp:
       return NumberAction::kJudgeSeccomp;
     default:
-      return NumberAction::kAllow;
+      return spec.network.judges() ? network_action(number) : NumberAction::kAllow;
   }
 }
 

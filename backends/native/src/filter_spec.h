@@ -4,10 +4,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/result.h"
 
+#include "network_spec.h"
 #include "syscall_groups.h"
 
 // What policy and self-protection together say about every system call number. The filter program
@@ -15,7 +17,7 @@
 // computed from this one value, so they cannot disagree.
 namespace aasm::backend_native {
 
-// What the program does with a native number. The last five look at argument registers.
+// What the program does with a native number. The kJudge ones look at argument registers.
 enum class NumberAction : std::uint8_t {
   kAllow,
   kNotify,
@@ -24,6 +26,9 @@ enum class NumberAction : std::uint8_t {
   kJudgePrctl,
   kJudgePrlimit,
   kJudgeSeccomp,
+  kJudgeSocket,
+  kJudgeSendto,
+  kJudgeSetsockopt,
 };
 
 // A value; numbers are those of the native architecture. Rule ids are those of policy.resolved.
@@ -35,6 +40,7 @@ struct FilterSpec {
   std::map<std::int32_t, std::string> allowed;       // number to rule
   std::map<std::int32_t, std::string> denied;        // number to rule; outranks `allowed`
   std::map<std::int32_t, const ClosedCall*> closed;  // by self-protection, after what policy opens
+  NetworkSpec network;  // the caller's to set: what judges the calls on sockets that are allowed
 
   // True when the policy alone lets the call run.
   bool policy_allows(std::int32_t number) const;
@@ -47,6 +53,10 @@ struct FilterSpec {
 // that is no call or group we know, and for an on_denial other than errno and kill.
 schema::Result<FilterSpec> make_filter_spec(const schema::Requirement* requirement,
                                             std::string_view on_denial);
+
+// The calls on sockets that are judged where NetworkSpec::judges(): by registers alone, or by what
+// they point to (broker_calls.h).
+const std::vector<std::int32_t>& network_calls();
 
 // The program's action for a native number (not negative, without the x32 bit).
 NumberAction number_action(const FilterSpec& spec, std::int32_t number);

@@ -95,10 +95,10 @@ Result<void> plan_launch_canaries(LaunchMaterial& material) {
   const planner::LaunchRequest& request = material.request;
   AASM_TRY(ensure_canary_objects(request.protect.canary_dir));
   material.canary_descriptor = AASM_TRY(process::open_file("/dev/null", O_RDONLY));
-  material.canaries =
-      plan_canaries({request.spec.requirements, request.protect, material.filter,
-                     material.capabilities, material.cut.has_value(), under_a_filter(), ::getpid(),
-                     material.canary_descriptor.get(), executing_paths(request.helper_path)});
+  material.canaries = plan_canaries(
+      {request.spec.requirements, request.protect, material.filter, material.capabilities,
+       material.cut.has_value(), under_a_filter(), ::getpid(), material.canary_descriptor.get(),
+       executing_paths(request.helper_path), material.canary_listener.address});
   return {};
 }
 
@@ -111,6 +111,7 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   Ruleset ruleset = AASM_TRY(build_ruleset(requirements, abi));
   FilterSpec filter = AASM_TRY(
       make_filter_spec(find_requirement(requirements, Domain::kSyscall), request.spec.on_denial));
+  filter.network = AASM_TRY(network_spec_of(requirements));
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
   process::DigestCache digests = process::DigestCache::load(
       request.protect.home.empty() ? "" : request.protect.home + "/digests");
@@ -127,10 +128,16 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
                           capability_cut(capabilities),
                           {},
                           {},
+                          {},
+                          {},
                           {}};
   material.request.spec.requirements = std::move(requirements);
   material.request.descriptors = inheritable_descriptors(request.descriptors);
   material.program = build_filter(material.filter);
+  if (material.filter.network.judges()) {
+    material.inner_ruleset = AASM_TRY(build_inner_ruleset(material.filter.network, abi));
+    material.canary_listener = open_canary_listener();
+  }
   if (!request.spec.working_dir.empty()) {
     material.working_dir =
         AASM_TRY_CONTEXT(process::open_file(request.spec.working_dir.bytes(), O_PATH | O_DIRECTORY),
@@ -156,6 +163,10 @@ HelperSpec launch_helper_spec(const LaunchMaterial& material, process::BorrowedF
   frame.cwd_fd = material.working_dir.get();
   frame.descriptors = material.request.descriptors;
   frame.rulesets = {{material.ruleset.fd.get(), restrict_flags(material.ruleset.abi)}};
+  if (material.inner_ruleset) {
+    frame.rulesets.push_back({material.inner_ruleset->fd.get(), frame.rulesets[0].flags});
+    frame.broker = true;
+  }
   frame.rlimits = {{RLIMIT_CORE, 0, 0, 0}};
   frame.filter = material.program;
   frame.seccomp_flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillableRecv;
@@ -184,11 +195,15 @@ CanaryScript channel_script(const CanaryPlan& plan) {
 std::set<std::uint32_t> reported_entries(const CanaryPlan& plan,
                                          const std::vector<CanaryReport>& reports) {
   std::set<std::uint32_t> entries;
+  std::vector<CanaryReport> left = reports;  // in the order of the script
   for (const std::uint32_t entry : plan.forbidden_entries) {
     const auto number = static_cast<std::int32_t>(plan.script.entries().at(entry).number);
-    if (std::any_of(reports.begin(), reports.end(),
-                    [number](const CanaryReport& report) { return report.number == number; })) {
+    const auto report = std::find_if(left.begin(), left.end(), [number](const CanaryReport& one) {
+      return one.number == number;
+    });
+    if (report != left.end()) {
       entries.insert(entry);
+      left.erase(report);
     }
   }
   return entries;

@@ -18,6 +18,7 @@
 #include "channel.h"
 #include "filter_spec.h"
 #include "helper_client.h"
+#include "network_setup.h"
 #include "own_capabilities.h"
 #include "phase.h"
 #include "ruleset.h"
@@ -39,6 +40,8 @@ struct LaunchMaterial {
   process::Fd canary_descriptor;  // open in the helper, not passed on
   process::Fd working_dir;
   CanaryPlan canaries;
+  std::optional<InnerRuleset> inner_ruleset;  // where the network is judged
+  CanaryListener canary_listener;
 };
 
 // Opens every grant once, finds and hashes the program with its interpreters, builds ruleset,

@@ -69,10 +69,12 @@ bool Listener::still_blocked(std::uint64_t id) const {
   return ::ioctl(fd_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-Result<bool> Listener::send(std::uint64_t id, std::int32_t error, std::uint32_t flags) const {
+Result<bool> Listener::send(std::uint64_t id, std::int64_t value, std::int32_t error,
+                            std::uint32_t flags) const {
   ResponseBuffer buffer{};
   std::memset(&buffer, 0, sizeof(buffer));
   buffer.response.id = id;
+  buffer.response.val = value;
   buffer.response.error = error;
   buffer.response.flags = flags;
   for (;;) {
@@ -90,15 +92,15 @@ Result<bool> Listener::send(std::uint64_t id, std::int32_t error, std::uint32_t 
 }
 
 Result<bool> Listener::refuse(std::uint64_t id, std::int64_t os_errno) const {
-  return send(id, -static_cast<std::int32_t>(os_errno), 0);
+  return send(id, 0, -static_cast<std::int32_t>(os_errno), 0);
 }
 
-Result<bool> Listener::answer_zero(std::uint64_t id) const {
-  return send(id, 0, 0);
+Result<bool> Listener::answer_value(std::uint64_t id, std::int64_t value) const {
+  return send(id, value, 0, 0);
 }
 
 Result<bool> Listener::let_run(std::uint64_t id) const {
-  return send(id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
+  return send(id, 0, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 }
 
 }  // namespace aasm::backend_native

@@ -28,7 +28,8 @@ class Listener {
 
   // Answers. False when the caller is gone, so that the answer reached nobody.
   schema::Result<bool> refuse(std::uint64_t id, std::int64_t os_errno) const;
-  schema::Result<bool> answer_zero(std::uint64_t id) const;
+  schema::Result<bool> answer_zero(std::uint64_t id) const { return answer_value(id, 0); }
+  schema::Result<bool> answer_value(std::uint64_t id, std::int64_t value) const;
   // The kernel runs the call with arguments that memory may still change: only for calls that were
   // judged by nothing but their registers.
   schema::Result<bool> let_run(std::uint64_t id) const;
@@ -45,7 +46,8 @@ class Listener {
   };
 
   Listener() = default;
-  schema::Result<bool> send(std::uint64_t id, std::int32_t error, std::uint32_t flags) const;
+  schema::Result<bool> send(std::uint64_t id, std::int64_t value, std::int32_t error,
+                            std::uint32_t flags) const;
 
   process::Fd fd_;
   std::size_t notification_size_ = 0;

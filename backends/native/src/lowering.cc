@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "capabilities.h"
+#include "network_spec.h"
 #include "syscall_groups.h"
 #include "syscall_names.h"
 
@@ -79,6 +80,13 @@ std::optional<std::string> syscall_obstacle(const Requirement& requirement) {
   return std::nullopt;
 }
 
+std::optional<std::string> network_obstacle(const Requirement& requirement) {
+  const bool egress = requirement.domain == Domain::kNetworkEgress;
+  const schema::Result<NetworkSpec> spec =
+      make_network_spec(egress ? &requirement : nullptr, egress ? nullptr : &requirement);
+  return spec ? std::nullopt : std::optional<std::string>(spec.error().message());
+}
+
 std::optional<std::string> credential_obstacle(const Requirement& requirement) {
   for (const PolicyRule& rule : requirement.rules) {
     if (rule.selector.type != SelectorType::kWhole &&
@@ -107,6 +115,7 @@ std::optional<std::string> cannot_lower(const Requirement& requirement) {
       return credential_obstacle(requirement);
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
+      return network_obstacle(requirement);
     case Domain::kProcessCreation:
     case Domain::kIpc:
     case Domain::kResource:

@@ -70,6 +70,10 @@ Result<void> NativePrepared::open_channel(process::Fd listener) {
   setup.script = channel_script(material_.canaries);
   setup.child = helper_->child_pid();
   setup.warden = helper_->warden_pid();
+  if (material_.inner_ruleset) {
+    setup.broker =
+        BrokerSetup{helper_->take_broker_socket(), helper_->broker_pid(), material_.filter.network};
+  }
   channel_ = AASM_TRY(Channel::open(std::move(setup)));
   return {};
 }
@@ -129,10 +133,11 @@ void NativePrepared::write_report() {
               report_.failure->ending == schema::RunEnding::kPrepareFailed
           ? wire::step_name(*results.failed_step)
           : "";
-  report_.control =
-      control_records(list_controls({material_.request, material_.ruleset, material_.filter,
-                                     seccomp_, results.steps, material_.cut}),
-                      material_.images, material_.target.bound, failed_step);
+  report_.control = control_records(
+      list_controls({material_.request, material_.ruleset, material_.filter, seccomp_,
+                     results.steps, material_.cut,
+                     material_.inner_ruleset ? &*material_.inner_ruleset : nullptr}),
+      material_.images, material_.target.bound, failed_step);
   if (proved_) {
     report_.proved = proved_records(std::move(*proved_));
   }

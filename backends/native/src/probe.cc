@@ -22,6 +22,7 @@
 #include "capabilities.h"
 #include "channel.h"
 #include "helper_client.h"
+#include "landlock_uapi.h"
 #include "launch_material.h"
 #include "remedy.h"
 #include "ruleset.h"
@@ -71,9 +72,13 @@ class ScratchObjects {
 };
 
 // A policy that states every supported domain and grants nothing but the default calls.
-std::vector<Requirement> probe_requirements() {
+std::vector<Requirement> probe_requirements(std::int64_t abi) {
   std::vector<Requirement> requirements;
   for (const Domain domain : supported_domains()) {
+    const bool network = domain == Domain::kNetworkEgress || domain == Domain::kNameResolution;
+    if (network && abi < landlock::kSignalScopeAbi) {
+      continue;  // no broker without the scope, and no backend either
+    }
     Requirement requirement;
     requirement.domain = domain;
     requirement.default_rule = "probe";
@@ -108,13 +113,21 @@ struct ProbeMaterial {
   process::Fd canary_descriptor;
   process::Fd helper;
   CanaryPlan canaries;
+  std::optional<InnerRuleset> inner_ruleset;
+  CanaryListener canary_listener;
 };
 
 Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t abi) {
-  const std::vector<Requirement> requirements = probe_requirements();
+  const std::vector<Requirement> requirements = probe_requirements(abi);
   ScratchObjects objects = AASM_TRY(ScratchObjects::make(request.scratch_dir));
   Ruleset ruleset = AASM_TRY(build_ruleset(requirements, abi));
   FilterSpec filter = AASM_TRY(make_filter_spec(syscall_requirement(requirements), "errno"));
+  filter.network = AASM_TRY(network_spec_of(requirements));
+  std::optional<InnerRuleset> inner;
+  if (filter.network.judges()) {
+    inner = AASM_TRY(build_inner_ruleset(filter.network, abi));
+  }
+  CanaryListener listener = open_canary_listener();
   const CapabilitySets capabilities = AASM_TRY(own_capabilities());
   process::Fd descriptor = AASM_TRY(process::open_file("/dev/null", O_RDONLY));
   process::Fd helper = AASM_TRY_CONTEXT(process::open_file(request.helper_path, O_RDONLY),
@@ -129,10 +142,18 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
                                        under_a_filter(),
                                        ::getpid(),
                                        descriptor.get(),
-                                       {}});
-  return ProbeMaterial{
-      std::move(objects),    std::move(ruleset), std::move(filter),  capabilities, cut,
-      std::move(descriptor), std::move(helper),  std::move(canaries)};
+                                       {},
+                                       listener.address});
+  return ProbeMaterial{std::move(objects),
+                       std::move(ruleset),
+                       std::move(filter),
+                       capabilities,
+                       cut,
+                       std::move(descriptor),
+                       std::move(helper),
+                       std::move(canaries),
+                       std::move(inner),
+                       std::move(listener)};
 }
 
 HelperSpec probe_helper_spec(const ProbeMaterial& material) {
@@ -142,6 +163,10 @@ HelperSpec probe_helper_spec(const ProbeMaterial& material) {
   frame.role = wire::Role::kProbe;
   frame.fork_depth = kGrandchild;
   frame.rulesets = {{material.ruleset.fd.get(), restrict_flags(material.ruleset.abi)}};
+  if (material.inner_ruleset) {
+    frame.rulesets.push_back({material.inner_ruleset->fd.get(), frame.rulesets[0].flags});
+    frame.broker = true;
+  }
   frame.filter = build_filter(material.filter);
   frame.seccomp_flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillableRecv;
   frame.capabilities = material.cut;
@@ -184,6 +209,10 @@ Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
   setup.script.descendants = true;
   setup.child = helper.child_pid();
   setup.warden = helper.warden_pid();
+  if (material.inner_ruleset) {
+    setup.broker =
+        BrokerSetup{helper.take_broker_socket(), helper.broker_pid(), material.filter.network};
+  }
   const std::unique_ptr<Channel> channel = AASM_TRY(Channel::open(std::move(setup)));
   const Result<std::vector<CanaryReport>> reports = channel->await_canaries(kPatience);
   if (!reports) {

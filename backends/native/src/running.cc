@@ -103,6 +103,7 @@ void NativeRunning::terminate(ExitCause cause) {
 }
 
 void NativeRunning::kill_tree() {
+  channel_->expect_end();
   const Result<std::uint32_t> killed = helper_.kill_tree(kTreePatience);
   if (killed) {
     descendants_killed_ += *killed;

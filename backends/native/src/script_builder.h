@@ -26,6 +26,10 @@ inline ScriptArg own_pid_arg() {
 inline ScriptArg warden_pid_arg() {
   return {wire::ArgKind::kWardenPid, 0};
 }
+// What the entry returned in the same half.
+inline ScriptArg result_arg(std::uint32_t entry) {
+  return {wire::ArgKind::kResult, entry};
+}
 inline ScriptArg scratch_arg(std::uint64_t offset) {
   return {wire::ArgKind::kScratch, offset};
 }

@@ -33,21 +33,33 @@ std::string filter_sentence(const planner::ExecutionSpec& spec,
                   "self-protection closes.";
 }
 
+bool states_network(const std::vector<Requirement>& requirements) {
+  return std::any_of(requirements.begin(), requirements.end(), [](const auto& r) {
+    return r.domain == Domain::kNetworkEgress || r.domain == Domain::kNameResolution;
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) {
   const std::vector<Requirement> requirements = installable_requirements(spec);
-  return {
+  std::vector<std::string> steps = {
       "Start the launch helper with a warden that ends the process tree with the supervisor.",
       "Set no_new_privs.",
       "Close every descriptor that is not passed on.",
       "Set the core file limit to 0.",
       "Reduce root's capabilities to those for files, user change and low ports.",
       grants_sentence(requirements),
-      filter_sentence(spec, requirements),
-      "Try this run's canaries before and inside the boundary.",
-      "Execute the program with the delegated environment.",
   };
+  if (states_network(requirements)) {
+    steps.emplace_back(
+        "Start the broker, which makes the calls on sockets that policy allows, out of the "
+        "program's reach; close all TCP ports to the program itself.");
+  }
+  steps.push_back(filter_sentence(spec, requirements));
+  steps.emplace_back("Try this run's canaries before and inside the boundary.");
+  steps.emplace_back("Execute the program with the delegated environment.");
+  return steps;
 }
 
 }  // namespace aasm::backend_native

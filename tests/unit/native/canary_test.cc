@@ -171,6 +171,7 @@ class PlanCanariesTest : public ::testing::Test {
                           outer_filter_,
                           ::getpid(),
                           9,
+                          {},
                           {}});
   }
   static const ScriptedCanary* find(const CanaryPlan& plan, const std::string& id) {

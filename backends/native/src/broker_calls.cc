@@ -1,0 +1,352 @@
+#include "broker_calls.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "brokered.h"
+#include "own_capabilities.h"
+
+namespace aasm::backend_native {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+using wire::BrokerKind;
+
+BrokerCalls::BrokerCalls(BrokerSetup setup, const Listener& listener)
+    : listener_(listener),
+      broker_(std::move(setup.socket)),
+      broker_pid_(setup.broker),
+      spec_(std::move(setup.spec)) {
+  // Without capabilities, and under no_new_privs, a caller cannot have become anybody else.
+  const Result<CapabilitySets> sets = own_capabilities();
+  if (::geteuid() == 0 || !sets || sets->permitted != 0) {
+    const Result<CallerStatus> status = read_caller_status(broker_pid_);
+    own_ = status ? status->credentials : BrokerCredentials{};
+  }
+}
+
+BrokerCalls::~BrokerCalls() = default;
+
+short BrokerCalls::poll_events() const {
+  return static_cast<short>(POLLIN | (queue_.empty() ? 0 : POLLOUT));
+}
+
+std::vector<FinishedCall> BrokerCalls::take_finished() {
+  return std::exchange(finished_, {});
+}
+
+void BrokerCalls::forget(std::uint64_t notification) {
+  for (auto at = calls_.begin(); at != calls_.end(); ++at) {
+    if (at->second->notification == notification) {
+      queue_.erase(std::remove(queue_.begin(), queue_.end(), at->first), queue_.end());
+      calls_.erase(at);
+      return;
+    }
+  }
+}
+
+void BrokerCalls::begin(const seccomp_notif& notified, Caller caller) {
+  const std::uint64_t id = ++last_;
+  auto& call = *calls_.emplace(id, std::make_unique<Brokered>()).first->second;
+  call.id = id;
+  call.notification = notified.id;
+  call.tid = static_cast<pid_t>(notified.pid);
+  call.data = notified.data;
+  call.caller = std::move(caller);
+  if (const Result<void> started = start(call); !started) {
+    fail(call, started.error());
+  }
+  if (!finished_.empty() && !listener_.still_blocked(notified.id)) {
+    finished_.back().events.clear();  // what was read may be of somebody who was given the number
+  }
+}
+
+Result<void> BrokerCalls::start(Brokered& call) {
+  const auto& args = call.data.args;
+  call.socket = AASM_TRY(take_descriptor(call.tid, static_cast<std::int32_t>(args[0])));
+  call.facts = AASM_TRY(socket_facts(call.socket));
+  call.order.socket = call.socket.get();
+  switch (call.data.nr) {
+    case SYS_listen:
+      return start_listen(call);
+    case SYS_connect:
+    case SYS_bind: {
+      const bool binds = call.data.nr == SYS_bind;
+      call.order.kind = binds ? BrokerKind::kBind : BrokerKind::kConnect;
+      return start_address(
+          call, binds ? NetworkCall::kBind : NetworkCall::kConnect,
+          AASM_TRY(read_address(call.tid, args[1], static_cast<std::int32_t>(args[2]))));
+    }
+    case SYS_sendmmsg:
+      call.num_messages = std::min<std::uint64_t>(args[2] & 0xFFFFFFFFU, kMaxMessages);
+      if (call.num_messages == 0) {
+        finish(call, 0, 0);
+        return {};
+      }
+      break;
+    default:
+      break;
+  }
+  call.order.kind = BrokerKind::kSend;
+  return start_message(call);
+}
+
+Result<void> BrokerCalls::start_listen(Brokered& call) {
+  call.order.kind = BrokerKind::kListen;
+  call.order.backlog = static_cast<std::int32_t>(call.data.args[1]);
+  if (call.facts.family != AF_UNIX) {
+    const std::string name = AASM_TRY(socket_name(call.socket));
+    if (!admit(call, judge_address(spec_, NetworkCall::kListen, call.facts, bytes_of(name)))) {
+      return {};
+    }
+    call.order.name.clear();
+  }
+  dispatch(call);
+  return {};
+}
+
+Result<void> BrokerCalls::start_address(Brokered& call, NetworkCall what,
+                                        const std::string& address) {
+  if (call.facts.family == AF_UNIX) {
+    return start_unix(call, what, address);
+  }
+  if (!admit(call, judge_address(spec_, what, call.facts, bytes_of(address)))) {
+    return {};
+  }
+  // A connection may take its time, whatever the socket's flags say by then.
+  if (call.order.kind == BrokerKind::kConnect && call.facts.type == SOCK_STREAM) {
+    call.order.flags |= wire::kBrokerOwnThread;
+  }
+  if (call.order.kind == BrokerKind::kBind) {
+    AASM_TRY(add_credentials(call));
+  }
+  dispatch(call);
+  return {};
+}
+
+// False: the call is finished.
+bool BrokerCalls::admit(Brokered& call, NetworkVerdict verdict) {
+  call.event.reset();
+  if (verdict.recorded) {
+    call.event = std::move(verdict.event);
+  }
+  if (!verdict.perform) {
+    const std::int64_t os_errno = call.event ? call.event->os_errno : EACCES;
+    if (call.event) {
+      call.events.push_back(std::move(*call.event));
+      call.event.reset();
+    }
+    // Messages that went before it count.
+    finish(call, call.message_index > 0 ? static_cast<std::int64_t>(call.message_index) : 0,
+           call.message_index > 0 ? 0 : os_errno);
+    return false;
+  }
+  call.order.name.assign(verdict.address.begin(), verdict.address.end());
+  return true;
+}
+
+Result<void> BrokerCalls::start_unix(Brokered& call, NetworkCall what, const std::string& address) {
+  const UnixName name = read_unix_name(address);
+  call.order.name = address;
+  const bool looks_up = what != NetworkCall::kSend || call.facts.type == SOCK_DGRAM;
+  if (name.kind == UnixName::Kind::kPath && looks_up) {
+    return order_unix_path(call, what, name.text);
+  }
+  if (name.kind == UnixName::Kind::kAbstract) {
+    ResolvedSocket resolved;
+    resolved.abstract_name = name.text;
+    if (NetworkVerdict verdict = judge_unix(spec_, what, resolved); !verdict.perform) {
+      admit(call, std::move(verdict));
+      return {};
+    }
+  }
+  call.order.flags |= wire::kBrokerOwnThread;
+  AASM_TRY(add_credentials(call));
+  dispatch(call);
+  return {};
+}
+
+// A name in the filesystem means what it means to the caller. To reach one it is looked up first,
+// judged as what it led to, and then reached by the descriptor of that.
+Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
+                                          const std::string& path) {
+  call.directory = AASM_TRY(caller_directory(call.tid));
+  call.order.directory = call.directory.get();
+  call.order.flags |= wire::kBrokerOwnThread;
+  const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
+  call.order.mode_mask = status.mode_mask;
+  AASM_TRY(add_credentials(call));
+  if (what != NetworkCall::kBind) {
+    call.resolving = call.order.kind;
+    call.order.kind = BrokerKind::kResolve;
+    call.order.name = path + '\0';
+  }
+  dispatch(call);
+  return {};
+}
+
+Result<void> BrokerCalls::add_credentials(Brokered& call) {
+  if (!own_) {
+    return {};
+  }
+  const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
+  if (status.credentials == *own_ && status.plain) {
+    return {};
+  }
+  if (!status.plain || status.credentials.groups.size() > wire::kMaxBrokerGroups) {
+    return Error(ErrorCode::kUnsupported, "credentials that the broker cannot take", EPERM);
+  }
+  call.order.credentials = status.credentials;
+  call.order.flags |= wire::kBrokerOwnThread;
+  return {};
+}
+
+// The next message of a call that sends, up to the broker.
+Result<void> BrokerCalls::start_message(Brokered& call) {
+  AASM_TRY(read_message(call));
+  OutgoingMessage& message = call.message;
+  const bool stream = call.facts.type == SOCK_STREAM;
+  if (!stream && message.total > wire::kMaxBrokerData) {
+    return kernel_answer(EMSGSIZE);
+  }
+  BrokerOrder& order = call.order;
+  order.kind = BrokerKind::kSend;
+  order.flags = (stream ? wire::kBrokerStream : 0U) |
+                ((order.send_flags & MSG_DONTWAIT) != 0 ? 0U : wire::kBrokerMayWait);
+  if (call.facts.family == AF_UNIX) {
+    AASM_TRY(add_credentials(call));
+  }
+  if (message.name.empty()) {
+    dispatch(call);
+    return {};
+  }
+  const bool connects = (order.send_flags & MSG_FASTOPEN) != 0;
+  if (connects) {
+    order.flags |= wire::kBrokerOwnThread;
+  }
+  return start_address(call, connects ? NetworkCall::kConnect : NetworkCall::kSend, message.name);
+}
+
+Result<void> BrokerCalls::receive() {
+  if (broken_) {
+    return *broken_;
+  }
+  for (;;) {
+    std::optional<BrokerAnswer> answer = AASM_TRY(broker_.receive());
+    if (!answer) {
+      break;
+    }
+    accept(std::move(*answer));
+  }
+  send_queued();
+  return broken_ ? Result<void>(*broken_) : Result<void>();
+}
+
+void BrokerCalls::accept(BrokerAnswer answer) {
+  const auto found = calls_.find(answer.call);
+  if (found == calls_.end() || found->second->sent == Clock::time_point()) {
+    return;  // of a call that was forgotten
+  }
+  Brokered& call = *found->second;
+  call.sent = Clock::time_point();
+  if (const Result<void> gone_on = go_on(call, answer); !gone_on) {
+    fail(call, gone_on.error());
+  }
+}
+
+Result<void> BrokerCalls::go_on(Brokered& call, BrokerAnswer& answer) {
+  if (answer.fault) {
+    return Error(ErrorCode::kUnavailable, "the broker could not make the call",
+                 static_cast<int>(-answer.result));
+  }
+  if (call.interrupted && answer.result == -EINTR && call.gone == 0) {
+    // Not an outcome: the call begins anew, or its handler's EINTR is the kernel's to give.
+    call.event.reset();
+    finish(call, static_cast<std::int64_t>(call.message_index),
+           call.message_index > 0 ? 0 : kRestart);
+    return {};
+  }
+  if (call.order.kind == BrokerKind::kResolve) {
+    return take_target(call, answer);
+  }
+  if (call.order.kind == BrokerKind::kSend) {
+    return message_sent(call, answer.result);
+  }
+  const std::int64_t os_errno = answer.result < 0 ? -answer.result : 0;
+  note_outcome(call, os_errno);
+  finish(call, os_errno == 0 ? answer.result : 0, os_errno);
+  return {};
+}
+
+Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
+  if (answer.result < 0) {
+    // ELOOP: also a link of proc(5), which the broker does not follow.
+    return answer.result == -ELOOP ? Error(ErrorCode::kPermissionDenied, "a link of proc", ELOOP)
+                                   : kernel_answer(static_cast<int>(-answer.result));
+  }
+  ResolvedSocket resolved;
+  resolved.path = answer.path;
+  resolved.device = answer.device;
+  resolved.inode = answer.inode;
+  const NetworkCall what =
+      call.resolving == BrokerKind::kSend ? NetworkCall::kSend : NetworkCall::kConnect;
+  if (NetworkVerdict verdict = judge_unix(spec_, what, resolved); !verdict.perform) {
+    admit(call, std::move(verdict));
+    return {};
+  }
+  call.order.kind = call.resolving;
+  call.order.name.clear();
+  call.order.directory = -1;
+  call.directory = std::move(answer.descriptor);
+  call.order.target = call.directory.get();
+  dispatch(call);
+  return {};
+}
+
+Result<void> BrokerCalls::message_sent(Brokered& call, std::int64_t result) {
+  OutgoingMessage& message = call.message;
+  const bool stream = call.facts.type == SOCK_STREAM;
+  if (result > 0) {
+    call.gone += static_cast<std::uint64_t>(result);
+    if (stream && call.gone < message.total && result == call.piece) {
+      call.order.control.clear();
+      call.order.rights.clear();
+      message.rights.clear();
+      dispatch(call);
+      return {};
+    }
+  }
+  const std::int64_t os_errno = result < 0 && call.gone == 0 ? -result : 0;
+  note_outcome(call, os_errno);
+  if (os_errno == EPIPE && stream && (call.order.send_flags & MSG_NOSIGNAL) == 0) {
+    call.signal = SIGPIPE;
+  }
+  if (call.data.nr != SYS_sendmmsg) {
+    finish(call, static_cast<std::int64_t>(call.gone), os_errno);
+    return {};
+  }
+  if (os_errno != 0) {
+    finish(call, static_cast<std::int64_t>(call.message_index),
+           call.message_index > 0 ? 0 : os_errno);
+    return {};
+  }
+  AASM_TRY(write_sent_length(call));
+  if (++call.message_index == call.num_messages) {
+    finish(call, static_cast<std::int64_t>(call.message_index), 0);
+    return {};
+  }
+  call.order.target = -1;
+  call.order.name.clear();
+  return start_message(call);
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,217 @@
+#include "brokered.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace aasm::backend_native {
+
+using schema::DecisionCause;
+using schema::DecisionOutcome;
+using schema::Error;
+using schema::Event;
+using schema::Result;
+using wire::BrokerKind;
+
+namespace {
+
+// MSG_ZEROCOPY asks for news of the buffer, which here is the broker's; the rest above bit 24 is
+// the kernel's own.
+constexpr std::uint32_t kFlagsNotPassedOn = 0x04000000;
+
+}  // namespace
+
+UnixName read_unix_name(const std::string& address) {
+  UnixName name;
+  constexpr std::size_t kFamilySize = sizeof(sa_family_t);
+  sa_family_t family = 0;
+  if (address.size() > kFamilySize) {
+    family = static_cast<sa_family_t>(
+        static_cast<std::uint8_t>(address[0]) |
+        (static_cast<unsigned>(static_cast<std::uint8_t>(address[1])) << 8U));
+  }
+  if (family != AF_UNIX || address.size() > sizeof(sockaddr_un)) {
+    return name;
+  }
+  const std::string text = address.substr(kFamilySize);
+  if (text[0] == '\0') {
+    name.kind = UnixName::Kind::kAbstract;
+    name.text = text.substr(1);
+  } else {
+    name.kind = UnixName::Kind::kPath;
+    name.text = text.substr(0, text.find('\0'));
+  }
+  return name;
+}
+
+Result<void> BrokerCalls::read_message(Brokered& call) {
+  const auto& args = call.data.args;
+  call.gone = 0;
+  switch (call.data.nr) {
+    case SYS_sendto:
+      call.message = AASM_TRY(read_sendto(call.tid, call.data));
+      call.order.send_flags = static_cast<std::uint32_t>(args[3]);
+      break;
+    case SYS_sendmsg:
+      call.message = AASM_TRY(
+          read_msghdr(call.tid, static_cast<pid_t>(call.caller.pid), args[1], spec_, broker_pid_));
+      call.order.send_flags = static_cast<std::uint32_t>(args[2]);
+      break;
+    default:
+      call.message =
+          AASM_TRY(read_msghdr(call.tid, static_cast<pid_t>(call.caller.pid),
+                               args[1] + call.message_index * kMmsghdrSize, spec_, broker_pid_));
+      call.order.send_flags = static_cast<std::uint32_t>(args[3]);
+      break;
+  }
+  call.order.send_flags &= ~kFlagsNotPassedOn;
+  call.order.control = call.message.control;
+  call.order.rights.clear();
+  for (const process::Fd& fd : call.message.rights) {
+    call.order.rights.push_back(fd.get());
+  }
+  return {};
+}
+
+Result<void> BrokerCalls::write_sent_length(const Brokered& call) {
+  const auto length = static_cast<std::uint32_t>(call.gone);
+  const std::uint64_t place =
+      call.data.args[1] + call.message_index * kMmsghdrSize + kMmsghdrLength;
+  return write_memory(call.tid, place, &length, sizeof length);
+}
+
+// Sends at once or, behind others, when the broker has taken those.
+void BrokerCalls::dispatch(Brokered& call) {
+  if (!queue_.empty() || !try_send(call)) {
+    queue_.push_back(call.id);
+  }
+}
+
+// The bytes are read when they can be sent, so that what waits holds none. False: not yet. The call
+// may be gone afterwards.
+bool BrokerCalls::try_send(Brokered& call) {
+  BrokerOrder& order = call.order;
+  if (order.kind == BrokerKind::kSend) {
+    Result<std::string> data =
+        read_spans(call.tid, call.message.spans, call.gone, wire::kMaxBrokerData);
+    if (!data) {
+      fail(call, data.error());
+      return true;
+    }
+    order.data = std::move(*data);
+    call.piece = static_cast<std::int64_t>(order.data.size());
+  }
+  // Only a thread that is still blocked was the one that was read and taken from.
+  if (!listener_.still_blocked(call.notification)) {
+    call.event.reset();
+    call.events.clear();
+    finish(call, 0, EINTR);
+    return true;
+  }
+  const Result<bool> sent = broker_.send(call.id, order);
+  order.data = std::string();
+  if (!sent) {
+    if (!is_kernel_answer(sent.error())) {
+      broken_ = sent.error();
+    }
+    fail(call, sent.error());
+    return true;
+  }
+  if (!*sent) {
+    return false;
+  }
+  call.sent = Clock::now();
+  call.interrupted = false;
+  if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kResolve) {
+    call.socket.reset();  // the broker has its own
+    call.directory.reset();
+  }
+  return true;
+}
+
+void BrokerCalls::send_queued() {
+  while (!queue_.empty()) {
+    const auto found = calls_.find(queue_.front());
+    if (found != calls_.end() && !try_send(*found->second)) {
+      return;
+    }
+    queue_.pop_front();
+  }
+}
+
+void BrokerCalls::cancel_interrupted(Clock::time_point now) {
+  for (const auto& [id, call] : calls_) {
+    if (call->sent == Clock::time_point() || now - call->sent < kLookEvery) {
+      continue;
+    }
+    bool cancel = call->interrupted || !listener_.still_blocked(call->notification);
+    if (!cancel) {
+      const Result<CallerStatus> status = read_caller_status(call->tid);
+      cancel = status && status->waiting_signals != 0;
+      call->interrupted = cancel;
+    }
+    if (cancel) {
+      // When the broker's socket is full, or it was not yet waiting: next time.
+      static_cast<void>(broker_.cancel(id).has_value());
+    }
+  }
+}
+
+// Ends a call that was not made, or not to its end.
+void BrokerCalls::fail(Brokered& call, const Error& error) {
+  const std::int64_t os_errno = error.os_errno() != 0 ? error.os_errno() : EPERM;
+  if (call.gone > 0 || call.message_index > 0) {
+    const bool many = call.data.nr == SYS_sendmmsg;
+    finish(call, static_cast<std::int64_t>(many ? call.message_index : call.gone), 0);
+    return;
+  }
+  if (!is_kernel_answer(error)) {
+    note_fault(call, os_errno);
+  }
+  finish(call, 0, os_errno);
+}
+
+void BrokerCalls::note_outcome(Brokered& call, std::int64_t os_errno) {
+  if (call.event) {
+    call.event->os_errno = os_errno;
+    call.event->mechanism = "broker";
+    call.events.push_back(std::move(*call.event));
+    call.event.reset();
+  }
+}
+
+void BrokerCalls::note_fault(Brokered& call, std::int64_t os_errno) {
+  const bool binds = call.data.nr == SYS_bind || call.data.nr == SYS_listen;
+  Event event;
+  event.domain =
+      spec_.egress_stated ? schema::Domain::kNetworkEgress : schema::Domain::kNameResolution;
+  event.operation = binds ? "bind" : "connect";
+  event.object.type = schema::ObjectType::kSocket;
+  event.object.name = "descriptor " + std::to_string(static_cast<std::int32_t>(call.data.args[0]));
+  event.outcome = DecisionOutcome::kDenied;
+  event.cause = DecisionCause::kFault;
+  event.rule = spec_.egress_stated ? spec_.egress_default : spec_.names_default;
+  event.os_errno = os_errno;
+  event.mechanism = "seccomp_user_notification";
+  call.events.push_back(std::move(event));
+}
+
+// Takes the call off the list: it is not to be used afterwards.
+void BrokerCalls::finish(Brokered& call, std::int64_t value, std::int64_t os_errno) {
+  FinishedCall finished;
+  finished.notification = call.notification;
+  finished.tid = call.tid;
+  finished.caller = std::move(call.caller);
+  finished.value = value;
+  finished.os_errno = os_errno;
+  finished.signal = call.signal;
+  finished.events = std::move(call.events);
+  finished_.push_back(std::move(finished));
+  calls_.erase(call.id);
+}
+
+}  // namespace aasm::backend_native

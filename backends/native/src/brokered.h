@@ -1,0 +1,55 @@
+#pragma once
+
+#include <linux/seccomp.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "broker_calls.h"
+
+namespace aasm::backend_native {
+
+inline constexpr std::uint64_t kMaxMessages = 1024;  // UIO_MAXIOV
+
+// One call on its way. Lives from its notification to its end.
+struct BrokerCalls::Brokered {
+  std::uint64_t id = 0;  // the broker's number for it
+  std::uint64_t notification = 0;
+  pid_t tid = 0;
+  seccomp_data data{};
+  Caller caller;
+  process::Fd socket;  // the caller's
+  SocketFacts facts;
+  process::Fd directory;  // the caller's, or the socket file that a name led to
+  BrokerOrder order;
+  wire::BrokerKind resolving = wire::BrokerKind::kConnect;  // with order.kind kResolve: what for
+  Clock::time_point sent;                                   // to the broker; zero: not out
+  bool interrupted = false;                                 // cancelled for a signal of the caller
+
+  OutgoingMessage message;
+  std::uint64_t gone = 0;           // bytes of it
+  std::int64_t piece = 0;           // bytes under way
+  std::uint64_t message_index = 0;  // sendmmsg
+  std::uint64_t num_messages = 1;
+
+  std::optional<schema::Event> event;  // of the decision that is being carried out
+  std::vector<schema::Event> events;   // of those that are over
+  int signal = 0;
+};
+
+// What a unix socket address says. kOther: nothing that leads anywhere; the kernel answers it.
+struct UnixName {
+  enum class Kind : std::uint8_t { kOther, kPath, kAbstract };
+  Kind kind = Kind::kOther;
+  std::string text;  // the path, or the name without its zero
+};
+UnixName read_unix_name(const std::string& address);
+
+inline std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,81 @@
+#include "network_setup.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <netinet/in.h>
+
+#include "landlock_uapi.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+using schema::Error;
+using schema::ErrorCode;
+using schema::Requirement;
+using schema::Result;
+
+const Requirement* requirement_on(const std::vector<Requirement>& requirements, Domain domain) {
+  const auto found = std::find_if(requirements.begin(), requirements.end(),
+                                  [domain](const Requirement& r) { return r.domain == domain; });
+  return found == requirements.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<NetworkSpec> network_spec_of(const std::vector<Requirement>& requirements) {
+  NetworkSpec spec =
+      AASM_TRY(make_network_spec(requirement_on(requirements, Domain::kNetworkEgress),
+                                 requirement_on(requirements, Domain::kNameResolution)));
+  if (!spec.names_stated) {
+    return spec;
+  }
+  for (const std::string& path : resolver_paths()) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0) {
+      spec.resolvers.push_back({path, status.st_dev, status.st_ino});
+    }
+  }
+  return spec;
+}
+
+Result<InnerRuleset> build_inner_ruleset(const NetworkSpec& spec, std::int64_t abi) {
+  InnerRuleset ruleset;
+  ruleset.abi = abi;
+  ruleset.handled_net = spec.egress_stated ? landlock::known_net_rights(abi) : 0;
+  ruleset.scoped = landlock::known_scopes(abi) & landlock::kScopeSignal;
+  if (ruleset.scoped == 0) {
+    return Error(ErrorCode::kUnsupported,
+                 "the broker needs the signal scope (Landlock ABI 6), Landlock here has ABI " +
+                     std::to_string(abi));
+  }
+  const landlock::RulesetAttr attr{0, ruleset.handled_net, ruleset.scoped};
+  ruleset.fd = process::Fd(static_cast<int>(landlock::create_ruleset(attr)));
+  if (!ruleset.fd) {
+    const int os_errno = errno;
+    return Error(ErrorCode::kUnsupported, "landlock_create_ruleset", os_errno);
+  }
+  return ruleset;
+}
+
+CanaryListener open_canary_listener() {
+  CanaryListener listener;
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  process::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (fd && ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+      ::listen(fd.get(), 1) == 0 &&
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    listener.fd = std::move(fd);
+    listener.address.assign(reinterpret_cast<const char*>(&address), size);
+  }
+  return listener;
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,399 @@
+"""aasm run exec with `network` stated: what connects, what is refused, and what the records say of both."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import unittest
+
+import aasm_case
+
+NETWORK = "  network: {{ egress: [{{host: 127.0.0.1/32, ports: [{port}], protocol: tcp}}] }}\n"
+
+TRY = """
+import errno, socket, sys
+def attempt(what, call):
+    try:
+        call(); print(what, "ok", flush=True)
+    except OSError as error:
+        print(what, errno.errorcode[error.errno], flush=True)
+"""
+
+
+def free_port(family=socket.AF_INET):
+    with socket.socket(family) as one:
+        one.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class NetworkCase(aasm_case.AasmCase):
+    """self.port is served (upper case of what comes), self.other is listened to and must stay untouched."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.listen()
+        self.port = self.server.getsockname()[1]
+        self.untouched = self.listen()
+        self.other = self.untouched.getsockname()[1]
+        self.served = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=self.port))
+
+    def listen(self):
+        one = socket.socket()
+        one.bind(("127.0.0.1", 0))
+        one.listen(256)
+        self.addCleanup(one.close)
+        return one
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.server.accept()
+            except OSError:
+                return
+            self.served += 1
+            threading.Thread(target=self.echo, args=(peer,), daemon=True).start()
+
+    @staticmethod
+    def echo(peer):
+        with peer:
+            while data := peer.recv(65536):
+                peer.sendall(data.upper())
+
+    def reached(self, listener):
+        listener.settimeout(0.05)
+        try:
+            listener.accept()[0].close()
+            return True
+        except TimeoutError:
+            return False
+
+    def network_events(self):
+        return [e for e in self.events() if e["domain"] in ("network_egress", "name_resolution")]
+
+    def attempts(self, script, *args):
+        done = self.python(TRY + textwrap.dedent(script), *map(str, args))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return dict(line.split() for line in done.stdout.splitlines())
+
+
+class Egress(NetworkCase):
+    # Cases 49, 53.
+    def test_only_the_listed_address_and_port_is_reached_by_any_family_and_protocol(self):
+        results = self.attempts("""
+            P, Q = int(sys.argv[1]), int(sys.argv[2])
+            def tcp(host, port, family=socket.AF_INET):
+                with socket.socket(family) as s:
+                    s.connect((host, port)); s.sendall(b"hi"); assert s.recv(2) == b"HI"
+            def udp(host, port, family=socket.AF_INET):
+                with socket.socket(family, socket.SOCK_DGRAM) as s: s.connect((host, port))
+            def to(host, port, family=socket.AF_INET):
+                with socket.socket(family, socket.SOCK_DGRAM) as s: s.sendto(b"x", (host, port))
+            def msg(host, port, family=socket.AF_INET):
+                with socket.socket(family, socket.SOCK_DGRAM) as s: s.sendmsg([b"x"], [], 0, (host, port))
+            def fast(host, port):
+                with socket.socket() as s: s.sendto(b"x", 0x20000000, (host, port))
+            attempt("allowed", lambda: tcp("127.0.0.1", P))
+            attempt("mapped", lambda: tcp("::ffff:127.0.0.1", P, socket.AF_INET6))
+            attempt("port", lambda: tcp("127.0.0.1", Q))
+            attempt("address", lambda: tcp("127.0.0.2", P))
+            attempt("v6", lambda: tcp("::1", P, socket.AF_INET6))
+            attempt("udp", lambda: udp("127.0.0.1", P))
+            attempt("udp443", lambda: udp("127.0.0.1", 443))
+            attempt("sendto", lambda: to("127.0.0.1", P))
+            attempt("sendto6", lambda: to("::1", P, socket.AF_INET6))
+            attempt("sendmsg", lambda: msg("127.0.0.1", P))
+            attempt("fastopen", lambda: fast("127.0.0.1", Q))
+            attempt("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+            attempt("metadata", lambda: tcp("169.254.169.254", 80))
+            attempt("options", lambda: socket.socket().setsockopt(0, 4, b"\\x83\\x07\\x04\\x7f\\0\\0\\1"))
+            """, self.port, self.other)
+        self.assertEqual((results.pop("allowed"), results.pop("mapped")), ("ok", "ok"))
+        self.assertEqual((results.pop("raw"), results.pop("options")), ("EPERM", "EPERM"))
+        self.assertEqual(set(results.values()), {"EACCES"}, results)
+        self.assertFalse(self.reached(self.untouched))
+        [denied] = [e for e in self.network_events() if e["object"].get("port") == self.other
+                    and e["outcome"] == "denied"]
+        self.assertEqual((denied["object"]["address"], denied["object"]["protocol"], denied["count"]),
+                         ("127.0.0.1", "tcp", 2))
+        self.assertEqual((denied["rule"], denied["cause"], denied["errno"]), ("network.egress", "policy", 13))
+        self.assertGreater(denied["pid"], 0)
+        [allowed] = [e for e in self.network_events() if e["outcome"] == "allowed" and e["operation"] == "connect"]
+        self.assertEqual((allowed["mechanism"], allowed["rule"], allowed["count"], allowed["errno"]),
+                         ("broker", "network.egress[0].ports[0]", 2, 0))
+        claim = self.claims()["network_egress"]
+        self.assertEqual((claim["claim"], claim["basis"], claim["boundary"]),
+                         ("denied_before_execution", "decision", "proved"))
+        self.assertEqual(claim["denied_actions"], sum(e["count"] for e in self.network_events()
+                                                      if e["outcome"] == "denied" and e["domain"] == "network_egress"))
+        self.assert_verified()
+
+    def test_blocking_and_non_blocking_and_asyncio_connect_as_without_a_boundary(self):
+        self.attempts("""
+            import asyncio, select
+            P = int(sys.argv[1])
+            s = socket.socket(); s.setblocking(False)
+            assert s.connect_ex(("127.0.0.1", P)) in (0, errno.EINPROGRESS)
+            select.select([], [s], [], 5); assert s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+            s = socket.create_connection(("127.0.0.1", P), timeout=5); s.sendall(b"a"); assert s.recv(1) == b"A"
+            async def talk():
+                r, w = await asyncio.open_connection("127.0.0.1", P)
+                w.write(b"hello"); await w.drain(); assert await r.readexactly(5) == b"HELLO"; w.close()
+            async def many(): await asyncio.gather(*(talk() for _ in range(40)))
+            asyncio.run(many())
+            try: asyncio.run(asyncio.open_connection("127.0.0.1", P + 1))
+            except PermissionError: print("denied ok")
+            """, self.port)
+
+    def test_a_failure_of_an_allowed_call_is_the_kernels(self):
+        gone = free_port()
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=gone))
+        results = self.attempts("""
+            def connect(s): s.connect(("127.0.0.1", int(sys.argv[1])))
+            attempt("refused", lambda: connect(socket.socket()))
+            attempt("descriptor", lambda: socket.socket(fileno=99))
+            import ctypes
+            libc = ctypes.CDLL(None, use_errno=True)
+            def raw(fd, address, size):
+                if libc.connect(fd, address, size) < 0: raise OSError(ctypes.get_errno(), "")
+            s = socket.socket()
+            attempt("badf", lambda: raw(999, b"\\0" * 16, 16))
+            attempt("notsock", lambda: raw(0, b"\\2\\0" + b"\\0" * 14, 16))
+            attempt("fault", lambda: raw(s.fileno(), None, 16))
+            attempt("size", lambda: raw(s.fileno(), b"\\0" * 300, 300))
+            """, gone)
+        self.assertEqual(results, {"refused": "ECONNREFUSED", "descriptor": "EBADF", "badf": "EBADF",
+                                   "notsock": "ENOTSOCK", "fault": "EFAULT", "size": "EINVAL"})
+        [allowed] = [e for e in self.network_events() if e["outcome"] == "allowed"]
+        self.assertEqual(allowed["errno"], 111)
+
+    def test_a_waiting_connect_is_interrupted_by_a_signal_and_holds_nobody_up(self):
+        """The listener's backlog is full, so that a connect waits."""
+        full = socket.socket()
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        fillers = [socket.socket() for _ in range(4)]
+        for one in fillers:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=f"{port}, {self.port}"))
+        done = self.python(TRY + textwrap.dedent("""
+            import ctypes, signal, threading, time
+            P, Q = int(sys.argv[1]), int(sys.argv[2])
+            class Timeout(Exception): pass
+            def handler(*_): raise Timeout
+            signal.signal(signal.SIGALRM, handler)
+            other = []
+            def quick():
+                s = socket.create_connection(("127.0.0.1", Q)); s.sendall(b"x"); other.append(s.recv(1))
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            begin = time.monotonic()
+            thread = threading.Thread(target=lambda: (time.sleep(0.1), quick())); thread.start()
+            try: socket.socket().connect(("127.0.0.1", P)); print("connected")
+            except Timeout: print("interrupted", round(time.monotonic() - begin, 1) < 2.0)
+            thread.join(); print(other)
+            """), str(port), str(self.port))
+        self.assertEqual(done.stdout, "interrupted True\n[b'X']\n", done.stderr)
+        for one in [full, *fillers]:
+            one.close()
+
+    # Cases 52, 54.
+    def test_with_nothing_listed_nothing_is_reached_or_looked_up(self):
+        self.write_policy(aasm_case.POLICY.format(read="") + "  network: { allowlist: [] }\n")
+        begin = time.monotonic()
+        results = self.attempts("""
+            attempt("connect", lambda: socket.socket().connect(("127.0.0.1", int(sys.argv[1]))))
+            try: socket.getaddrinfo("example.org", 80); print("name ok")
+            except socket.gaierror: print("name refused")
+            assert any(name == "lo" for _, name in socket.if_nameindex())
+            """, self.port)
+        self.assertEqual(results, {"connect": "EACCES", "name": "refused"})
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual(self.served, 0)
+        claims = self.claims()
+        self.assertEqual(claims["network_egress"]["claim"], "denied_before_execution")
+        self.assertEqual(claims["name_resolution"]["boundary"], "proved")
+
+    # The lead's measure: a sibling thread flips the port; what is judged is what is connected to.
+    def test_a_flipped_port_never_leads_to_the_denied_one(self):
+        rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
+        self.attempts("""
+            import ctypes, struct, threading
+            P, Q, rounds = (int(a) for a in sys.argv[1:4])
+            libc = ctypes.CDLL(None, use_errno=True)
+            good = struct.pack("<H", socket.AF_INET) + struct.pack(">H", P) + bytes([127, 0, 0, 1]) + bytes(8)
+            buffer = ctypes.create_string_buffer(good, 16)
+            stop = False
+            def flip():
+                words = [struct.pack(">H", P), struct.pack(">H", Q)]
+                place = ctypes.addressof(buffer) + 2
+                while not stop:
+                    ctypes.memmove(place, words[1], 2); ctypes.memmove(place, words[0], 2)
+            sys.setswitchinterval(1e-6)
+            thread = threading.Thread(target=flip); thread.start()
+            done = refused = 0
+            for _ in range(rounds):
+                s = socket.socket()
+                if libc.connect(s.fileno(), buffer, 16) == 0:
+                    done += 1
+                    assert s.getpeername()[1] == P, s.getpeername()
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                else:
+                    refused += 1; assert ctypes.get_errno() == errno.EACCES, ctypes.get_errno()
+                s.close()
+            stop = True; thread.join()
+            print("sum", "ok" if done + refused == rounds and done and refused else f"{done}/{refused}")
+            """, self.port, self.other, rounds)
+        self.assertFalse(self.reached(self.untouched))
+        counted = sum(e["count"] for e in self.network_events())
+        self.assertEqual(counted, rounds)
+
+    def test_tools_work_against_what_is_allowed(self):
+        root = self.root / "www"
+        root.mkdir()
+        (root / "file").write_text("served\n")
+        env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+        subprocess.run("git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && "
+                       "git clone -q --bare . ../r.git && cd ../r.git && git update-server-info",
+                       shell=True, cwd=root, env=env, check=True)
+        port = free_port()
+        server = subprocess.Popen([sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory",
+                                   str(root)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        self.wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the server")
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=port))
+        tools = 0
+        if shutil.which("curl"):
+            tools += 1
+            done = self.sh(f"curl -sS http://127.0.0.1:{port}/file; curl -sS http://127.0.0.1:{self.other}/; exit 0")
+            self.assertEqual(done.stdout, "served\n", done.stderr)
+            self.assertIn("curl:", done.stderr)
+        if shutil.which("git") and pathlib.Path("/usr/lib/git-core/git-remote-http").exists():
+            tools += 1
+            done = self.sh(f"git clone -q http://127.0.0.1:{port}/r.git out && git -C out log --format=%s")
+            self.assertEqual(done.stdout, "one\n", done.stderr)
+        if not tools:
+            self.skipTest("neither curl nor git's http transport is here")
+
+
+class Sends(NetworkCase):
+    def test_sendmsg_and_sendmmsg_on_connected_sockets_send_all_of_it(self):
+        self.attempts("""
+            import array, ctypes, os, threading
+            a, b = socket.socketpair()
+            r, w = os.pipe()
+            socket.send_fds(a, [b"fd"], [w])
+            data, fds, _, _ = socket.recv_fds(b, 8, 2); os.write(fds[0], b"!"); assert os.read(r, 1) == b"!"
+            big = os.urandom(3 << 20); got = bytearray()
+            def drain():
+                while len(got) < len(big): got.extend(b.recv(1 << 16))
+            thread = threading.Thread(target=drain); thread.start()
+            assert a.sendmsg([big[:7], big[7:100000], big[100000:]]) == len(big); thread.join(); assert bytes(got) == big
+            u, v = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            class Iov(ctypes.Structure): _fields_ = [("base", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+            class Msg(ctypes.Structure):
+                _fields_ = [("name", ctypes.c_void_p), ("namelen", ctypes.c_int), ("iov", ctypes.POINTER(Iov)),
+                            ("iovlen", ctypes.c_size_t), ("control", ctypes.c_void_p), ("controllen", ctypes.c_size_t),
+                            ("flags", ctypes.c_int), ("pad", ctypes.c_int), ("length", ctypes.c_uint)]
+            iovs = [Iov(b"x" * n, n) for n in (1, 20, 300)]
+            msgs = (Msg * 3)(*[Msg(None, 0, ctypes.pointer(i), 1) for i in iovs])
+            assert ctypes.CDLL(None).sendmmsg(u.fileno(), msgs, 3, 0) == 3
+            assert [m.length for m in msgs] == [1, 20, 300]
+            assert [len(v.recv(999)) for _ in range(3)] == [1, 20, 300]
+            """)
+        self.assertEqual(self.network_events(), [])
+
+    def test_sigpipe_comes_as_from_the_kernel(self):
+        done = self.python("import signal, socket\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
+                           "a, b = socket.socketpair(); b.close()\n"
+                           "try: a.sendmsg([b'x'], [], socket.MSG_NOSIGNAL)\nexcept BrokenPipeError: print('EPIPE', flush=True)\n"
+                           "a.sendmsg([b'x'])\nprint('alive')\n")
+        self.assertEqual((done.stdout, done.returncode), ("EPIPE\n", 128 + signal.SIGPIPE), done.stderr)
+
+    # Case 44: what a name leads to is what is meant, whoever spells it.
+    def test_unix_sockets_work_by_every_name_of_the_callers(self):
+        results = self.attempts("""
+            import os
+            os.mkdir("d"); os.umask(0o077)
+            s = socket.socket(socket.AF_UNIX); s.bind("d/s"); s.listen(8)
+            assert os.stat("d/s").st_mode & 0o777 == 0o700
+            os.symlink("d/s", "l")
+            def to(name):
+                with socket.socket(socket.AF_UNIX) as c: c.connect(name)
+            attempt("relative", lambda: to("./d/../d/s"))
+            attempt("link", lambda: to("l"))
+            attempt("absolute", lambda: to(os.path.abspath("l")))
+            attempt("missing", lambda: to("nothing"))
+            attempt("proc", lambda: to("/proc/self/cwd/l"))
+            os.chdir("d"); attempt("moved", lambda: to("s"))
+            x = socket.socket(socket.AF_UNIX); x.bind("\\0aasm-test-%d" % os.getpid()); x.listen(1)
+            attempt("abstract", lambda: to(x.getsockname()))
+            d = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); d.bind("g")
+            e = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); e.sendto(b"abc", "g"); assert d.recv(9) == b"abc"
+            """)
+        self.assertEqual((results.pop("missing"), results.pop("proc")), ("ENOENT", "ELOOP"))
+        self.assertEqual(set(results.values()), {"ok"}, results)
+
+
+class Broker(NetworkCase):
+    def test_the_program_can_neither_signal_nor_trace_nor_stop_its_broker(self):
+        self.attempts("""
+            import ctypes, os
+            def name(pid):
+                try: return open(f"/proc/{pid}/comm").read().strip()
+                except OSError: return ""
+            [broker] = [int(p) for p in os.listdir("/proc") if p.isdigit() and name(p) == "aasm-broker"
+                        and f"PPid:\\t{os.getppid()}\\n" in open(f"/proc/{p}/status").read()]
+            for sig in (0, 9, 19):
+                try: os.kill(broker, sig); print("signal", sig)
+                except PermissionError: pass
+            for name in ("mem", "environ", "maps", "fd/0"):
+                try: open(f"/proc/{broker}/{name}").read(1); print("read", name)
+                except (PermissionError, FileNotFoundError): pass
+            s = socket.create_connection(("127.0.0.1", int(sys.argv[1]))); s.sendall(b"x"); assert s.recv(1) == b"X"
+            """, self.port)
+
+    def test_the_brokers_death_ends_the_run_as_evidence_failure(self):
+        process = self.start("/usr/bin/python3", "-c", "import time; print('up', flush=True); time.sleep(60)")
+        self.assertEqual(process.stdout.readline(), "up\n")
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        pids = {pid for child in children
+                for pid in pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()}
+        [broker] = [int(p) for p in pids if pathlib.Path(f"/proc/{p}/comm").read_text() == "aasm-broker\n"]
+        os.kill(broker, signal.SIGKILL)
+        process.communicate(timeout=20)
+        self.assertNotEqual(process.returncode, 0)
+        [exited] = self.bodies("process.exited")
+        self.assertEqual(exited["cause"], "evidence_failure")
+
+    # Case 39.
+    def test_descriptors_of_supervisor_and_broker_stay_flat(self):
+        process = self.start("/usr/bin/python3", "-c", textwrap.dedent(f"""
+            import socket, struct, sys
+            for i in range(1500):
+                s = socket.socket(); s.connect(("127.0.0.1", {self.port}))
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)); s.close()
+                t = socket.socket(); t.connect_ex(("127.0.0.1", {self.other})); t.close()
+                if i in (99, 1499): print(i, flush=True); sys.stdin.readline()
+            """), stdin=subprocess.PIPE)
+        counts = []
+        for _ in range(2):
+            self.assertTrue(process.stdout.readline())
+            counts.append(len(os.listdir(f"/proc/{process.pid}/fd")))
+            process.stdin.write("\n")
+            process.stdin.flush()
+        process.communicate(timeout=30)
+        self.assertLessEqual(counts[1], counts[0] + 2, counts)
+
+
+if __name__ == "__main__":
+    aasm_case.main()
