@@ -1,5 +1,6 @@
 """aasm run exec with `network` stated: what connects, what is refused, and what the records say of both."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -63,9 +64,14 @@ class NetworkCase(aasm_case.AasmCase):
 
     @staticmethod
     def echo(peer):
-        with peer:
+        with peer, contextlib.suppress(OSError):
             while data := peer.recv(65536):
                 peer.sendall(data.upper())
+
+    @staticmethod
+    def answers(port):
+        with socket.socket() as one:
+            return one.connect_ex(("127.0.0.1", port)) == 0
 
     def reached(self, listener):
         listener.settimeout(0.05)
@@ -269,7 +275,7 @@ class Egress(NetworkCase):
                                    str(root)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
-        self.wait_for(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the server")
+        self.wait_for(lambda: self.answers(port), "the server")
         self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=port))
         tools = 0
         if shutil.which("curl"):
