@@ -23,20 +23,6 @@ std::size_t bytes_in_record(const std::string& text) {
   return schema::json_write(schema::JsonValue(text)).size() + 1;
 }
 
-// Names go into records, which are text; long ones are cut and say so.
-std::string recordable(std::string_view name) {
-  std::string text =
-      schema::is_valid_utf8(name) ? std::string(name) : schema::escape_for_display(name);
-  if (text.size() <= kMaxNameBytes) {
-    return text;
-  }
-  text.resize(kCutNameBytes);
-  while (!schema::is_valid_utf8(text)) {
-    text.pop_back();
-  }
-  return text + "... (a name of " + std::to_string(name.size()) + " bytes)";
-}
-
 void sort_unique(std::vector<std::string>& names) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -120,6 +106,19 @@ void list_sensitive(std::vector<Named> all, const std::vector<std::string>& remo
 
 }  // namespace
 
+std::string recordable_name(std::string_view name) {
+  std::string text =
+      schema::is_valid_utf8(name) ? std::string(name) : schema::escape_for_display(name);
+  if (text.size() <= kMaxNameBytes) {
+    return text;
+  }
+  text.resize(kCutNameBytes);
+  while (!schema::is_valid_utf8(text)) {
+    text.pop_back();
+  }
+  return text + "... (a name of " + std::to_string(name.size()) + " bytes)";
+}
+
 EnvironmentPlan plan_environment(const std::vector<std::string>& environment,
                                  const CredentialGrants& grants) {
   EnvironmentPlan plan;
@@ -132,7 +131,7 @@ EnvironmentPlan plan_environment(const std::vector<std::string>& environment,
     if (fate != AuthorityFate::kRemoved) {
       plan.environment.push_back(entry);
     }
-    all.push_back({recordable(name), kind, fate});
+    all.push_back({recordable_name(name), kind, fate});
   }
   CredentialPosture& posture = plan.posture;
   posture.removed = names_with(all, AuthorityFate::kRemoved, false);

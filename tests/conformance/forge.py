@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reader import ed25519, merkle, notes, plan_digest, profile, spec, statement
+from reader import bodies, ed25519, merkle, notes, plan_digest, profile, spec, statement
 
 
 NAMES = ("host 2", "host 3", "log 2", "host", "log", "root", "stranger")
@@ -153,7 +153,8 @@ class Forge:
         """The digest of a plan that was changed, where the records to take it from are whole."""
         mine = {entry.kind: entry.body for entry in reversed(self.entries) if entry.run == plan.run}
         try:
-            plan.body["digest"] = plan_digest.digest(mine["run.opened"], mine["policy.resolved"], plan.body)
+            opened, policy = (bodies.known(kind, mine[kind]) for kind in ("run.opened", "policy.resolved"))
+            plan.body["digest"] = plan_digest.digest(opened, policy, bodies.known("plan.resolved", plan.body))
         except (KeyError, TypeError, AttributeError):
             return
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forge import Entry, public, seed, sign_text
+from reader.ed25519 import decode_point
 from scenarios import Run
 
 Body = dict[str, Any]
@@ -133,6 +134,13 @@ def rotated_to_small_order(run: Run) -> None:
     body = rotated(run, "host", "host 2")
     body["new_key"] = "01" + "00" * 31
     put(run, "key.rotated", body)
+
+
+def log_replaced_by_no_point(run: Run) -> None:
+    key = next(number.to_bytes(32, "little") for number in range(2, 40) if decode_point(number.to_bytes(32, "little")) is None).hex()
+    body = replaced(run, "log", "log 2")
+    body["certificate"] = {"key": key, "purpose": "log", "signature": sign_text("root", f"aasm.cert.v1\n{run.forge.origin}\nlog\n{key}")}
+    put(run, "key.replaced", body)
 
 
 def certificate_played_again(run: Run) -> None:

@@ -82,6 +82,14 @@ class Signatures(unittest.TestCase):
                     (2**255 - 20).to_bytes(32, "little")):
             self.assertFalse(ed25519.acceptable_key(key), key.hex())
 
+    def test_what_is_no_point_is_a_key_of_which_no_signature_holds(self) -> None:
+        numbers = (number.to_bytes(32, "little") for number in range(2, 40))
+        for key in [one for one in numbers if ed25519.decode_point(one) is None]:
+            self.assertTrue(ed25519.acceptable_key(key), key.hex())
+            signature = ed25519.sign(bytes(32), b"message")
+            self.assertFalse(ed25519.verify(key, b"message", signature))
+            self.assertFalse(ed25519.verify_here(key, b"message", signature))
+
     def test_wycheproof_vectors(self) -> None:
         paths = sorted((DATA / "wycheproof").glob("*.json"))
         self.assertTrue(paths)

@@ -206,6 +206,18 @@ def overflow(run: Run) -> None:
     run.body("run.closed")["channel"]["actions"] = 2**53 - 1
 
 
+def members_of_a_later_version(run: Run) -> None:
+    """Members that records.md does not name are ignored, also where records are compared and digested."""
+    run.body("run.opened")["identity"]["later"] = {"a": [1]}
+    run.body("plan.resolved")["outcomes"][0]["later"] = 1
+    run.body("policy.resolved")["requirements"][0]["rules"][0]["selector"]["later"] = "x"
+    run.body("run.opened")["host"]["later"] = True
+    grants = next(one for one in run.body("control.prepared")["controls"] if "landlock" in one)
+    again = copy.deepcopy(grants)
+    again["later"] = 1
+    run.body("control.prepared")["controls"].append(again)
+
+
 def second_list(run: Run) -> None:
     run.insert_before("boundary.proved", copy.deepcopy(run.all("control.prepared")[0]))
 
@@ -331,4 +343,4 @@ SCENARIOS: tuple[Callable[[Run], None], ...] = (
     recovered_after_unreadable_proof_said_started, recovered_by_its_run_key, recovered_after_stranger, recovered_and_closed,
     recovered_twice, witnessed_but_for_open_run, two_parts, two_denials, denied_against_policy, denied_and_denied,
     allowed_and_denied, denied_without_errno, observe_mode, disabled_mode, foreign_machine, killed, killed_without_policy,
-    overflow, second_list, closed_unreadably, recovered_unreadably)
+    overflow, second_list, members_of_a_later_version, closed_unreadably, recovered_unreadably)

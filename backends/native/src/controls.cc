@@ -86,7 +86,8 @@ Control environment_control(const PreparedFacts& facts) {
   control.installed = true;
   control.os_errno = 0;
   for (const std::string& entry : facts.request.environment) {
-    control.names.push_back(entry.substr(0, entry.find('=')));
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    control.names.push_back(planner::recordable_name(name));
   }
   control.removed = facts.request.spec.credentials.removed;
   control.note = "only these names are in the environment of the program";
@@ -212,8 +213,10 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   std::vector<Control> controls;
   controls.push_back(no_new_privs_control(facts));
   // A policy that names no variable lets the environment pass: then nothing is controlled.
+  const planner::ExecutionSpec& spec = facts.request.spec;
   const bool controlled = requirement_on(facts, Domain::kCredential) != nullptr &&
-                          facts.request.spec.credentials.ambient_unremoved.empty();
+                          spec.credentials.ambient_unremoved.empty() &&
+                          spec.ambient.ambient_unremoved == 0;
   controls.push_back(controlled ? environment_control(facts) : environment_left_open(facts));
   controls.push_back(descriptors_control(facts));
   controls.push_back(core_dump_control(facts));

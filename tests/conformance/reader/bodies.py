@@ -51,6 +51,22 @@ def check(kind: str, body: Any) -> None:
         raise BodyError(f"{kind}: {rule}")
 
 
+def known(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    """What is left of a checked body when the members that the document does not name are ignored, at every depth."""
+    return _known_object(spec.records().kinds[kind], body)
+
+
+def _known_object(fields: tuple[spec.Field, ...], value: dict[str, Any]) -> dict[str, Any]:
+    return {field.name: _known_value(field.type, value[field.name]) for field in fields if field.name in value}
+
+
+def _known_value(kind: str, value: Any) -> Any:
+    if kind.startswith("list of "):
+        return [_known_value(kind[len("list of "):], item) for item in value]
+    parts = spec.records().parts
+    return _known_object(parts[kind], value) if kind in parts else value
+
+
 def _object(where: str, fields: tuple[spec.Field, ...], value: Any) -> None:
     if not isinstance(value, dict):
         raise BodyError(f"{where}: not an object")

@@ -78,10 +78,12 @@ BASE: Point = (recover_x(BASE_Y, 0) or 0, BASE_Y, 1, (recover_x(BASE_Y, 0) or 0)
 
 @functools.lru_cache(maxsize=4096)
 def acceptable_point(data: bytes) -> bool:
-    """A canonical encoding of a point that is not of small order."""
-    point = decode_point(data)
-    if point is None:
+    """No second spelling of a coordinate and not of small order. What is no point at all is neither: no signature of it holds."""
+    if int.from_bytes(data, "little") & (2**255 - 1) >= P:
         return False
+    point = decode_point(data[:31] + bytes([data[31] & 127]))  # the sign of x does not change the order
+    if point is None:
+        return True
     eighth = multiply(8, point)
     return not (eighth[0] % P == 0 and (eighth[1] - eighth[2]) % P == 0)
 

@@ -175,6 +175,8 @@ class Scan:
         if statement.body_fault:
             record.known = False
             self.findings.add("body_malformed", record.seq, detail=statement.body_fault)
+            return
+        statement.body = bodies.known(statement.kind, statement.body)
 
     def _signer(self, record: Record) -> bytes | None:
         statement = record.statement

@@ -17,6 +17,10 @@ using schema::SensitiveKind;
 // reference implementation. nullopt: nothing, which proves nothing.
 std::optional<schema::SensitiveKind> sensitive_kind(std::string_view name);
 
+// The name as records hold it: they are text, so it is escaped where it is none; one of more than
+// 1,024 bytes is cut and says so.
+std::string recordable_name(std::string_view name);
+
 // What policy says of credentials. An empty optional: not stated.
 struct CredentialGrants {
   std::optional<std::vector<std::string>> environment;  // names that are passed on
@@ -34,8 +38,8 @@ struct EnvironmentPlan {
 // With a stated list only the named variables are kept; a credential of the supervisor is kept
 // back even then. Without one the environment is left as it is, and the names that look like
 // credentials are reported as ambient. Descriptors not stated: 0, 1 and 2. Values are never
-// looked at. Names longer than 200 bytes are cut in posture and ambient, and both list what fits
-// into a record and count the rest. Pure.
+// looked at. Posture and ambient have names as recordable_name() gives them; what does not fit into a
+// record is counted. Pure.
 EnvironmentPlan plan_environment(const std::vector<std::string>& environment,
                                  const CredentialGrants& grants);
 
