@@ -222,6 +222,7 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
       command.common.ledger.empty() ? launch.home.ledger() : command.common.ledger;
   const OwnFiles before = OwnFiles::look(launch.home, own_ledger);
   request.notice = [&] { return OwnFiles::look(launch.home, own_ledger).changed_since(before); };
+  request.settle = [&ledger] { ledger.settle(); };
   const launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
   const claims::RunFacts& facts = live.facts();
   const claims::IsolationReport report =

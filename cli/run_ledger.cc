@@ -31,17 +31,28 @@ Result<ledger::KeySet> load_keys(const ledger::LedgerPaths& paths) {
   return keys;
 }
 
-Result<ledger::Store> open_for_recording(const ledger::LedgerPaths& paths, ledger::KeySet keys,
-                                         ledger::StoreOptions options) {
-  Result<ledger::Store> store = ledger::Store::open(paths, std::move(keys), std::move(options));
-  if (!store && store.error().code() == ErrorCode::kPermissionDenied) {
-    return Error(ErrorCode::kPermissionDenied,
-                 store.error().message() +
-                     "; nothing runs unrecorded: make it writable, or set AASM_HOME to a place "
-                     "that is and run 'aasm init'",
-                 store.error().os_errno());
+// Says whose error it is.
+Result<ledger::Store> open_with_keys(const ledger::LedgerPaths& paths,
+                                     ledger::StoreOptions options) {
+  bool has_keys = false;
+  const auto keys = [&]() -> Result<ledger::KeySet> {
+    ledger::KeySet loaded = AASM_TRY_CONTEXT(load_keys(paths), "keys");
+    has_keys = true;
+    return loaded;
+  };
+  Result<ledger::Store> store = ledger::Store::open(paths, keys, std::move(options));
+  if (store || !has_keys) {
+    return store;
   }
-  return store;
+  Error error = std::move(store).error();
+  if (error.code() == ErrorCode::kPermissionDenied) {
+    error = Error(error.code(),
+                  error.message() +
+                      "; nothing runs unrecorded: make it writable, or set AASM_HOME to a place "
+                      "that is and run 'aasm init'",
+                  error.os_errno());
+  }
+  return std::move(error).with_context("ledger");
 }
 
 Result<ledger::Store> open_store(const Home& home, const ledger::LedgerPaths& paths,
@@ -50,8 +61,7 @@ Result<ledger::Store> open_store(const Home& home, const ledger::LedgerPaths& pa
     return Error(ErrorCode::kNotFound, "not_initialised: there is no ledger in " + home.root() +
                                            "; run 'aasm init' first");
   }
-  ledger::KeySet keys = AASM_TRY_CONTEXT(load_keys(paths), "keys");
-  return AASM_TRY_CONTEXT(open_for_recording(paths, std::move(keys), std::move(options)), "ledger");
+  return open_with_keys(paths, std::move(options));
 }
 
 }  // namespace

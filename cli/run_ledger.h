@@ -29,6 +29,9 @@ class RunLedger {
 
   schema::EvidenceSink& sink() { return *sink_; }
 
+  // Waits until the closed run has no work of the ledger's left behind it.
+  void settle() const { static_cast<void>(sink_->head_lag()); }
+
   // The receipt of a run that was closed through this sink.
   schema::Result<std::string> receipt(const schema::RunId& run) const;
 

@@ -99,6 +99,9 @@ class Session {
   // False when the boundary could not be installed or proved; end_.failure says why.
   bool prepare() {
     request_.launch.plan = std::get<schema::PlanResolved>(request_.plan);
+    request_.launch.on_installed = [this](schema::ControlPrepared control) {
+      recorder_.submit(std::move(control));
+    };
     Result<std::unique_ptr<planner::PreparedExecution>> prepared =
         request_.backend != nullptr ? request_.backend->prepare(request_.launch)
                                     : request_.unconfined(request_.launch);
@@ -189,6 +192,11 @@ class Session {
     (end_.program_started ? end_.times.program_us : end_.times.prepare_us) += watch_.lap_us();
     end_.closed = AASM_TRY(recorder_.close(std::move(body)));
     end_.times.commit_after_us = watch_.lap_us();
+    running_.reset();
+    prepared_.reset();
+    if (request_.settle) {
+      request_.settle();
+    }
     return {};
   }
 

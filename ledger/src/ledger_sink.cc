@@ -112,7 +112,7 @@ Result<schema::ClosedRun> LedgerSink::close_run(schema::RunClosed body) {
   PendingRecord closed =
       AASM_TRY(make_pending(run_, schema::RecordBody(std::move(body)), *run_key_));
   thread_->push_last({std::move(closed), {}});
-  CommitReport report = AASM_TRY(thread_->flush());
+  CommitReport report = AASM_TRY(thread_->flush_durably());
   run_key_->wipe();
   lock_->finish();
   lock_.reset();

@@ -38,6 +38,7 @@ struct Store::State {
   Head head;
   RunStates runs;
   KeyHistory history;
+  std::optional<std::string> standing = {};  // what heads/ holds while the newest note waits for it
 
   void step(AppendStep step) const {
     if (options.on_step) {
@@ -46,9 +47,11 @@ struct Store::State {
   }
   // Lets `appender` see what other writers appended.
   Result<void> refresh(Appender& appender);
-  // Commits `appender`'s work, takes its state over and releases the note.
+  // Commits `appender`'s work and takes its state over.
   Result<Appended> commit(sqlite::Transaction transaction, Appender appender,
                           std::uint64_t first_seq);
+  // Brings heads/ up to date.
+  Result<void> release();
 };
 
 namespace {
@@ -122,10 +125,19 @@ const std::string& Store::newest_checkpoint() const {
 }
 
 Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions options) {
+  // Shared because a std::function must be copyable; it runs once.
+  const auto held = std::make_shared<KeySet>(std::move(keys));
+  return open(
+      paths, [held]() -> Result<KeySet> { return std::move(*held); }, std::move(options));
+}
+
+Result<Store> Store::open(const LedgerPaths& paths, const KeyLoader& load_keys,
+                          StoreOptions options) {
   LedgerDb db = AASM_TRY_CONTEXT(LedgerDb::open(paths.ledger), "opening the ledger");
   if (options.on_readable) {
     options.on_readable();
   }
+  KeySet keys = AASM_TRY(load_keys());
   const KeyHistory before = AASM_TRY(history_of(db, paths, keys.origin)).history;
   VerifierKey log = AASM_TRY(before.log());
   // Before the transaction: a note released in between would look like a rolled-back ledger.
@@ -162,6 +174,7 @@ Result<Store> Store::open(const LedgerPaths& paths, KeySet keys, StoreOptions op
   AASM_TRY_CONTEXT(recovery.append(state->db, state->keys.host, appender), "recovering runs");
   if (appender.checkpointed()) {
     AASM_TRY(state->commit(std::move(transaction), std::move(appender), 0));
+    static_cast<void>(state->release());  // a file that lags is brought up by the next
   }
   recovery.finish();
   return Store(std::move(state));
@@ -190,24 +203,42 @@ Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender 
                                       std::uint64_t first_seq) {
   step(AppendStep::kBeforeCommit);
   AASM_TRY_CONTEXT(transaction.commit(), "committing to the ledger");
-  const std::string standing = std::exchange(head, appender.head()).note;
+  std::string before = std::exchange(head, appender.head()).note;
   runs = std::move(appender.runs());
   db.fold_large_wal();
   step(AppendStep::kCommitted);
-  Appended done{first_seq, appender.leaves(), head.note, head.checkpoint_size, std::nullopt};
-  if (appender.checkpointed()) {
-    const Result<void> released = release_head(paths.heads, log, head.checkpoint_size, head.note,
-                                               standing, history.older_logs());
-    if (!released) {
-      done.head_lag = released.error();
-    }
-    step(AppendStep::kHeadReleased);
+  if (appender.checkpointed() && !standing) {
+    standing = std::move(before);
   }
-  return done;
+  return Appended{first_seq, appender.leaves(), head.note, head.checkpoint_size, std::nullopt};
+}
+
+Result<void> Store::State::release() {
+  if (!standing) {
+    return {};
+  }
+  Result<void> released =
+      release_head(paths.heads, log, head.checkpoint_size, head.note,
+                   *std::exchange(standing, std::nullopt), history.older_logs());
+  step(AppendStep::kHeadReleased);
+  return released;
+}
+
+Result<void> Store::release() {
+  return state_->release();
 }
 
 Result<Appended> Store::append(std::span<const PendingRecord> records,
                                std::span<const PendingBlob> blobs) {
+  Appended done = AASM_TRY(append_durably(records, blobs));
+  if (Result<void> released = release(); !released) {
+    done.head_lag = std::move(released).error();
+  }
+  return done;
+}
+
+Result<Appended> Store::append_durably(std::span<const PendingRecord> records,
+                                       std::span<const PendingBlob> blobs) {
   Result<Appended> done = append_once(records, blobs);
   if (!done && is_disk_full(done.error()) && free_reserve(state_->paths.ledger)) {
     done = append_once(records, blobs);
@@ -259,7 +290,10 @@ Result<std::string> Store::checkpoint() {
     return state.head.note = appender.head().note;
   }
   AASM_TRY(appender.add_checkpoint());
-  return AASM_TRY(state.commit(std::move(transaction), std::move(appender), 0)).checkpoint;
+  std::string note =
+      AASM_TRY(state.commit(std::move(transaction), std::move(appender), 0)).checkpoint;
+  static_cast<void>(state.release());  // as when opening
+  return note;
 }
 
 }  // namespace aasm::ledger

@@ -179,21 +179,29 @@ void StoreThread::commit(Batch batch) {
   for (Staged& staged : batch.staged) {
     records.push_back(std::move(staged.record));
   }
-  Result<Appended> appended = store_->append(records, batch.blobs);
-  if (appended) {
-    leave_hints(batch, *appended);
-  }
-  const std::lock_guard lock(mutex_);
+  Result<Appended> appended = store_->append_durably(records, batch.blobs);
   if (!appended) {
-    fail_locked(std::move(appended).error());
+    fail(std::move(appended).error());
     return;
   }
+  tell_durable(batch, *appended);
+  // Nobody waits for these.
+  leave_hints(batch, *appended);
+  Result<void> released = store_->release();
+  const std::lock_guard lock(mutex_);
+  head_lag_ = released ? std::nullopt : std::optional<Error>(std::move(released).error());
+  is_released_ = true;
+  done_.notify_all();
+}
+
+void StoreThread::tell_durable(const Batch& batch, const Appended& appended) {
+  const std::lock_guard lock(mutex_);
   const bool first = committed_ == 0;
   committed_ = batch.ticket;
-  head_lag_ = appended->head_lag;
-  const std::uint64_t opened = first ? appended->first_seq : last_.opened_seq;
-  last_ = {opened, appended->first_seq + records.size() - 1, appended->checkpoint};
-  if (appended->reserve_used && !space_warning_) {
+  is_released_ = false;
+  const std::uint64_t opened = first ? appended.first_seq : last_.opened_seq;
+  last_ = {opened, appended.first_seq + batch.staged.size() - 1, appended.checkpoint};
+  if (appended.reserve_used && !space_warning_) {
     space_warning_ = Error(ErrorCode::kResourceExhausted,
                            "the disk is full: the ledger's reserve holds the end of this run");
     static_cast<void>(eventfd_write(failure_fd_.get(), 1));
@@ -280,6 +288,12 @@ Result<void> StoreThread::push_blob(PendingBlob blob) {
 }
 
 Result<CommitReport> StoreThread::flush() {
+  CommitReport report = AASM_TRY(flush_durably());
+  static_cast<void>(head_lag());
+  return report;
+}
+
+Result<CommitReport> StoreThread::flush_durably() {
   std::unique_lock lock(mutex_);
   const std::uint64_t ticket = pushed_;
   wanted_ = std::max(wanted_, ticket);
@@ -326,7 +340,8 @@ std::optional<Error> StoreThread::space_warning() const {
 }
 
 std::optional<Error> StoreThread::head_lag() const {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return is_released_; });
   return head_lag_;
 }
 

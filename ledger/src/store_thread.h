@@ -26,7 +26,7 @@ struct Staged {
   std::string probe_hint;  // name of the hint file to leave for it; empty for none
 };
 
-// What the last commit left behind.
+// What the last commit left behind; heads/ may lag a moment longer.
 struct CommitReport {
   std::uint64_t opened_seq = 0;  // of the first record this thread ever committed
   std::uint64_t last_seq = 0;
@@ -59,6 +59,8 @@ class StoreThread {
   // Commits everything queued so far in one transaction and waits for it. The report is that of
   // the commit that covered the last of it.
   schema::Result<CommitReport> flush();
+  // The same, but heads/ may still be on its way: head_lag() waits for it.
+  schema::Result<CommitReport> flush_durably();
   void start_streaming();
   // Makes `error` the sticky error unless there is one.
   void fail(schema::Error error);
@@ -91,6 +93,7 @@ class StoreThread {
   // Signs one record that waits, with the lock released meanwhile. False when none does.
   bool seal_one_ahead(std::unique_lock<std::mutex>& lock);
   void commit(Batch batch);
+  void tell_durable(const Batch& batch, const Appended& appended);
   void push_locked(Staged staged);
   void take_named_blobs_locked(const PendingRecord& record);
   void fail_locked(schema::Error error);
@@ -104,8 +107,8 @@ class StoreThread {
   bool started_ = false;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_;  // for the thread
-  std::condition_variable done_;  // for flush() and those who wait for the opening
+  std::condition_variable work_;          // for the thread
+  mutable std::condition_variable done_;  // for flush() and those who wait for the opening
   Opening opening_ = Opening::kBegun;
   Batch queue_;
   std::size_t num_sealed_ = 0;  // of the queue, from its front
@@ -122,6 +125,7 @@ class StoreThread {
   bool stopping_ = false;
   std::optional<schema::Error> failure_;
   std::optional<schema::Error> space_warning_;
+  bool is_released_ = true;  // what was committed, to heads/, as far as can be
   std::optional<schema::Error> head_lag_;
   CommitReport last_;
 };

@@ -287,6 +287,12 @@ Result<std::uint32_t> HelperClient::kill_tree_without_warden(Timeout timeout) {
   return *tree_gone_;
 }
 
+void HelperClient::dismiss_warden() {
+  if (tree_gone_) {
+    socket_.reset();
+  }
+}
+
 // The end of the socket ends the warden; it has nothing left to kill, or is dead already.
 void HelperClient::end_warden() {
   if (!warden_.pidfd.valid()) {

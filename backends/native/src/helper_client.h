@@ -125,6 +125,9 @@ class HelperClient {
   // as its end.
   ChildState take_state();
 
+  // After kill_tree(): lets the warden end while the caller goes on. exit_fd() is gone then.
+  void dismiss_warden();
+
   // Kills every process of the tree until none is left. Yields how many descendants of the child
   // died of it. kUnavailable when some are left after the timeout.
   schema::Result<std::uint32_t> kill_tree(Timeout timeout);

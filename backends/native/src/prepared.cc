@@ -55,6 +55,7 @@ Result<std::unique_ptr<planner::PreparedExecution>> NativePrepared::create(
   } else if (const auto opened = prepared->open_channel(std::move(**listener)); !opened) {
     prepared->fail_from(opened.error());
   } else {
+    prepared->hand_out_control();
     prepared->await_canaries();
   }
   prepared->write_report();
@@ -126,18 +127,34 @@ void NativePrepared::judge(const std::set<std::uint32_t>& reported) {
   report_.failure = std::move(verdict.failure);
 }
 
-void NativePrepared::write_report() {
-  const HelperResults results = helper_->results();
+// The helper tries its canaries meanwhile.
+void NativePrepared::hand_out_control() {
+  if (!material_.request.on_installed) {
+    return;
+  }
+  for (schema::ControlPrepared& control : control_report(helper_->results())) {
+    material_.request.on_installed(std::move(control));
+  }
+  has_handed_out_control_ = true;
+}
+
+std::vector<schema::ControlPrepared> NativePrepared::control_report(const HelperResults& results) {
   const std::string failed_step =
       results.failed_step && report_.failure &&
               report_.failure->ending == schema::RunEnding::kPrepareFailed
           ? wire::step_name(*results.failed_step)
           : "";
-  report_.control = control_records(
+  return control_records(
       list_controls({material_.request, material_.ruleset, material_.filter, seccomp_,
                      results.steps, material_.cut,
                      material_.inner_ruleset ? &*material_.inner_ruleset : nullptr}),
       material_.images, material_.target.bound, failed_step);
+}
+
+void NativePrepared::write_report() {
+  if (!has_handed_out_control_) {
+    report_.control = control_report(helper_->results());
+  }
   if (proved_) {
     report_.proved = proved_records(std::move(*proved_));
   }

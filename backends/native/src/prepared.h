@@ -27,10 +27,12 @@ class NativePrepared final : public planner::PreparedExecution {
   NativePrepared(LaunchMaterial material, HelperClient helper);
 
   schema::Result<void> open_channel(process::Fd listener);
+  void hand_out_control();
   void await_canaries();
   void await_helpers_end();
   void fail_from(const schema::Error& error);
   void judge(const std::set<std::uint32_t>& reported);
+  std::vector<schema::ControlPrepared> control_report(const HelperResults& results);
   void write_report();
 
   schema::Result<schema::ProcessStarted> watch_exec(process::BorrowedFd report_pipe,
@@ -46,6 +48,7 @@ class NativePrepared final : public planner::PreparedExecution {
   std::optional<HelperClient> helper_;
   process::Fd report_pipe_;  // a second read end; the channel has the first
   planner::PreparationReport report_;
+  bool has_handed_out_control_ = false;
   std::optional<schema::BoundaryProved> proved_;
 };
 

@@ -123,6 +123,7 @@ Result<ProcessExited> NativeRunning::finish() {
   if (tree_error_) {
     return *tree_error_;
   }
+  helper_.dismiss_warden();
   if (!exit) {
     forced_cause_ = ExitCause::kEvidenceFailure;
     return end_of(std::nullopt);

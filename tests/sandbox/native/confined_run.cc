@@ -76,7 +76,11 @@ class Supervisor {
 
   void run() {
     auto backend = make_native_backend();
-    auto prepared = backend->prepare(request_for(layout_, launch_));
+    planner::LaunchRequest request = request_for(layout_, launch_);
+    if (launch_.hands_out_control) {
+      request.on_installed = [this](schema::ControlPrepared control) { record(control); };
+    }
+    auto prepared = backend->prepare(request);
     if (!prepared) {
       end(schema::RunEnding::kPrepareFailed, prepared.error().message(),
           prepared.error().os_errno());

@@ -46,6 +46,7 @@ struct Launch {
   std::vector<int> descriptors = {0, 1, 2};
   std::string working_dir;
   std::string helper = "aasm-launch-helper";
+  bool hands_out_control = false;  // records of what is installed come before the report
   // In the supervisor: before prepare(), between start() and the record of the start, and between
   // that and the wait for the end.
   std::function<void()> before;

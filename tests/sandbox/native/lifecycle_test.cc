@@ -175,6 +175,36 @@ TEST_P(LifecycleTest, AnOuterListenerRefusesTheRunNamingStepAndErrno) {
   EXPECT_TRUE(result.output.empty()) << result.output;
 }
 
+TEST_P(LifecycleTest, WhatIsInstalledIsHandedOutOnceAndSaysWhatTheReportWouldSay) {
+  Launch launch;
+  const RunResult reported = run_actions({"cwd"}, launch);
+  launch.hands_out_control = true;
+  const RunResult handed_out = run_actions({"cwd"}, launch);
+  EXPECT_EQ(handed_out.closed.ending, RunEnding::kFinished) << handed_out.closed.detail;
+  const auto summary = [](const RunResult& result) {
+    std::string text;
+    for (const schema::RecordBody& body : result.records) {
+      text += std::string(schema::kind_of(body)) + "\n";
+    }
+    for (const auto& record : result.all<schema::ControlPrepared>()) {
+      for (const schema::Control& control : record.controls) {
+        text += control.id + (control.installed ? " installed\n" : " not installed\n");
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(summary(handed_out), summary(reported));
+}
+
+TEST_P(LifecycleTest, WhatIsInstalledIsHandedOutOfALaunchThatItsCanaryRefuses) {
+  Launch launch;
+  launch.hands_out_control = true;
+  launch.helper = "aasm-launch-helper-no-landlock";
+  const RunResult result = run_actions({"cwd"}, launch);
+  EXPECT_EQ(result.closed.ending, RunEnding::kCanaryFailed) << result.closed.detail;
+  EXPECT_EQ(result.all<schema::ControlPrepared>().size(), 1U);
+}
+
 TEST_P(LifecycleTest, AProgramThatPolicyDoesNotLetExecuteIsAFailedExec) {
   Launch launch;
   launch.command = {layout_.path("secret/tool"), "cwd"};

@@ -17,6 +17,7 @@
 #include "aasm/sqlite/connection.h"
 
 #include "append.h"
+#include "head_file.h"
 #include "support/code_of.h"
 #include "support/ledger_check.h"
 #include "support/ledger_home.h"
@@ -54,6 +55,11 @@ class StoreTest : public testing::Test {
   test::TestRun run_;
 };
 
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST_F(StoreTest, AnAppendedRunChecks) {
   Store store = home_.open();
   const Appended first =
@@ -67,6 +73,46 @@ TEST_F(StoreTest, AnAppendedRunChecks) {
   EXPECT_FALSE(second.head_lag.has_value());
   EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
   EXPECT_EQ(checkpoint_sizes(), (std::vector<std::int64_t>{1, 4}));
+}
+
+TEST_F(StoreTest, WhatIsDurableReachesTheHeadFileByRelease) {
+  Store store = home_.open();
+  const std::string before = store.newest_checkpoint();
+  const std::string head = home_.paths().heads + "/" + head_file_name(store.origin());
+  const Appended done = store.append_durably(Records{run_.opened(store), run_.closed()}).value();
+  EXPECT_EQ(done.checkpoint_size, 3U);
+  EXPECT_EQ(content_of(head), before);
+  EXPECT_EQ(checkpoint_sizes(), (std::vector<std::int64_t>{1, 3}));
+  store.release().value();
+  EXPECT_EQ(content_of(head), done.checkpoint);
+  store.release().value();  // nothing to do
+  EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
+}
+
+TEST_F(StoreTest, ANoteThatWasNeverReleasedIsAHeadThatLags) {
+  std::optional<Store> store(home_.open());
+  store->append_durably(Records{run_.opened(*store), run_.closed()}).value();
+  store.reset();
+  const test::TestRun other;
+  Store next = home_.open();
+  EXPECT_EQ(next.append(Records{other.opened(next), other.closed()}).value().checkpoint_size, 5U);
+  EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
+}
+
+TEST_F(StoreTest, KeysAreLoadedWhenTheFileCanBeRead) {
+  std::vector<std::string> order;
+  StoreOptions options;
+  options.on_readable = [&order] { order.emplace_back("readable"); };
+  const auto keys = [&]() -> schema::Result<KeySet> {
+    order.emplace_back("keys");
+    return load_keys(home_.paths().keys);
+  };
+  EXPECT_TRUE(Store::open(home_.paths(), keys, std::move(options)));
+  EXPECT_EQ(order, (std::vector<std::string>{"readable", "keys"}));
+  const auto none = []() -> schema::Result<KeySet> {
+    return schema::Error(schema::ErrorCode::kNotFound, "no keys");
+  };
+  EXPECT_EQ(Store::open(home_.paths(), none, {}).error().message(), "no keys");
 }
 
 TEST_F(StoreTest, EveryEndOfARunGetsItsCheckpoint) {

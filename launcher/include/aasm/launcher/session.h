@@ -38,6 +38,9 @@ struct SessionRequest {
   std::function<void(const schema::RecordBody&)> observer;
   // Asked when the program has ended: a sentence for run.closed about what was noticed, or nothing.
   std::function<std::string()> notice;
+  // Called at the end, while signals are still held back: waits for what the sink does on its own
+  // once the run is closed. May be empty.
+  std::function<void()> settle;
   Clock::time_point began = Clock::now();  // when this process turned to the run: for the times
 };
 

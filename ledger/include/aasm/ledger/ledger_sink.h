@@ -63,7 +63,8 @@ class LedgerSink : public schema::EvidenceSink {
   std::optional<schema::Error> failure() const override;
   int failure_fd() const override;
 
-  // Why heads/ was left behind by the last commit, if it was. Evidence is durable all the same.
+  // Why heads/ was left behind by the last commit, if it was; waits for the attempt, which
+  // close_run() does not. Evidence is durable all the same.
   std::optional<schema::Error> head_lag() const;
 
  private:

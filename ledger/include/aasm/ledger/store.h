@@ -72,6 +72,10 @@ class Store {
   // one transaction. (The first opening after a boot reads the records since the last such look.)
   static schema::Result<Store> open(const LedgerPaths& paths, KeySet keys,
                                     StoreOptions options = {});
+  // The same with keys that are loaded when the file has been opened, which others wait for.
+  using KeyLoader = std::function<schema::Result<KeySet>()>;
+  static schema::Result<Store> open(const LedgerPaths& paths, const KeyLoader& load_keys,
+                                    StoreOptions options);
 
   ~Store();
   Store(Store&&) noexcept;
@@ -90,6 +94,12 @@ class Store {
   // COMMIT may have become durable; the next append finds out.
   schema::Result<Appended> append(std::span<const PendingRecord> records,
                                   std::span<const PendingBlob> blobs = {});
+
+  // append() in two halves, for who has to go on as soon as the records are durable: the head file
+  // lags until release(), which says why it still does after that. Call it before anything else.
+  schema::Result<Appended> append_durably(std::span<const PendingRecord> records,
+                                          std::span<const PendingBlob> blobs = {});
+  schema::Result<void> release();
 
   // Signs `record` for `place`, or for the end of the log as last seen when `place` is empty, and
   // moves `place` past it. Takes no lock and writes nothing: append() uses what was sealed only if

@@ -39,6 +39,9 @@ struct LaunchRequest {
   ProtectedPaths protect;
   std::string helper_path;
   std::uint64_t signal_mask = 0;  // blocked in the program; bit n-1 is signal n
+  // Takes the control.prepared records as soon as all of it is installed, before the canaries; so
+  // that they are signed meanwhile. Empty: they come with the report.
+  std::function<void(schema::ControlPrepared)> on_installed = {};
 };
 
 // Why a launch ended before the program ran: becomes the ending of run.closed.
@@ -51,7 +54,7 @@ struct LaunchFailure {
 
 // What prepare() did, as records. With `failure` the program must not be started.
 struct PreparationReport {
-  std::vector<schema::ControlPrepared> control;  // one, or several parts
+  std::vector<schema::ControlPrepared> control;  // one, or several parts; none if handed out before
   std::vector<schema::BoundaryProved> proved;    // empty when a step before the canaries failed
   std::optional<LaunchFailure> failure;
 };
