@@ -156,6 +156,7 @@ planner::PlanningOutcome plan_launch(const Launch& launch, const RunCommand& com
   input.probe = std::move(probe);
   input.hash = sha256;
   input.earlier = launch.refusals;
+  input.resolver = launch.policy.resolver;
   return planner::select_and_negotiate(input);
 }
 

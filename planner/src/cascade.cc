@@ -115,7 +115,7 @@ class Cascade {
   void add_place(const CascadeMember& member, Domain domain) {
     for (const DomainPlace& place : member.lowered.places) {
       if (place.domain == domain) {
-        out_.places.push_back({domain, scoped(member, place.node), place.at, member.source});
+        out_.places.push_back({domain, scoped(member, place.node), place.at});
         return;
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_set>
 #include <utility>
 
 #include "aasm/planner/suggest.h"
@@ -96,6 +97,7 @@ std::optional<TextList> Decoder::text_list(const YamlNode& node, const std::stri
   }
   TextList list;
   list.at = node.at;
+  std::unordered_set<std::string> known;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const std::string entry = where + "[" + std::to_string(i) + "]";
     const std::optional<std::string> raw = text(node.items[i], entry);
@@ -107,10 +109,7 @@ std::optional<TextList> Decoder::text_list(const YamlNode& node, const std::stri
       report(node.items[i].at, entry + ": " + checked.error().message());
       continue;
     }
-    const bool known =
-        std::any_of(list.entries.begin(), list.entries.end(),
-                    [&](const TextEntry& earlier) { return earlier.text == *checked; });
-    if (!known) {
+    if (known.insert(*checked).second) {
       list.entries.push_back({std::move(*checked), i, node.items[i].at});
     }
   }

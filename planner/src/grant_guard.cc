@@ -65,10 +65,9 @@ bool covers(const std::string& granted, const schema::Result<WalkedPath>& walked
                         walked->visited.end();
 }
 
-std::vector<std::string> covered_by(const PolicyRule& rule, const std::vector<Protected>& list,
-                                    const PathResolver& resolve) {
-  const std::string& granted = rule.selector.value.bytes();
-  const schema::Result<WalkedPath> walked = resolve(granted);
+std::vector<std::string> covered_by(const std::string& granted,
+                                    const schema::Result<WalkedPath>& walked,
+                                    const std::vector<Protected>& list) {
   std::vector<std::string> covered;
   for (const Protected& one : list) {
     if (covers(granted, walked, one)) {
@@ -95,12 +94,14 @@ std::vector<Refusal> check_grants(const std::vector<Requirement>& requirements,
       if (!grants_path(rule)) {
         continue;
       }
-      const std::vector<std::string> seen = covered_by(rule, evidence, resolve);
+      const std::string& granted = rule.selector.value.bytes();
+      const schema::Result<WalkedPath> walked = resolve(granted);
+      const std::vector<std::string> seen = covered_by(granted, walked, evidence);
       if (!seen.empty()) {
         refusals.push_back(refuse_grant_covers_evidence(rule, seen, policy));
       }
       const std::vector<std::string> changed =
-          writes ? covered_by(rule, control, resolve) : std::vector<std::string>();
+          writes ? covered_by(granted, walked, control) : std::vector<std::string>();
       if (!changed.empty()) {
         refusals.push_back(refuse_grant_covers_control(rule, changed, policy));
       }

@@ -171,15 +171,16 @@ class Lint {
   // As at planning; where something is wrong, one rule at a time, so that each finding has its
   // place.
   void protected_files() {
-    const PolicyView view{policy_.source_path, policy_.places};
+    const PolicyView view = view_of(policy_);
     const std::vector<Requirement>& all = policy_.record.requirements;
     if (check_grants(all, context_.protect, view, context_.resolve).empty()) {
       return;
     }
     std::set<std::string> said;
     for (const Requirement& requirement : all) {
+      Requirement one;
+      one.domain = requirement.domain;
       for (const PolicyRule& rule : requirement.rules) {
-        Requirement one = requirement;
         one.rules = {rule};
         for (const schema::Refusal& refusal :
              check_grants({one}, context_.protect, view, context_.resolve)) {

@@ -94,6 +94,9 @@ void Lowering::add_grants(Requirement& requirement, std::vector<Grant> grants,
 }
 
 void Lowering::add_denials(Requirement& requirement, const std::string& operation) {
+  if (denials_.empty()) {
+    return;
+  }
   PathIndex grants;
   std::set<std::string> taken;
   for (const schema::PolicyRule& rule : requirement.rules) {

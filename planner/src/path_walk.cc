@@ -37,7 +37,7 @@ std::deque<std::string> split(std::string_view path) {
   return parts;
 }
 
-using Seen = std::map<std::string, LstatAnswer>;
+using Seen = std::unordered_map<std::string, LstatAnswer>;
 
 class Walk {
  public:
@@ -185,10 +185,16 @@ Result<WalkedPath> walk_path(const std::string& path) {
   return Walk(path, seen).run();
 }
 
-PathWalker::PathWalker() : seen_(std::make_shared<Seen>()) {}
+PathWalker::PathWalker() : memory_(std::make_shared<Memory>()) {}
 
 Result<WalkedPath> PathWalker::operator()(const std::string& path) const {
-  return Walk(path, *seen_).run();
+  const auto known = memory_->walked.find(path);
+  if (known != memory_->walked.end()) {
+    return known->second;
+  }
+  WalkedPath walked = AASM_TRY(Walk(path, memory_->seen).run());
+  memory_->walked.emplace(path, walked);
+  return walked;
 }
 
 }  // namespace aasm::planner

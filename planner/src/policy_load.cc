@@ -29,9 +29,9 @@ class DocumentLoader {
  public:
   explicit DocumentLoader(const PolicyRequest& request) : request_(request) {}
 
-  LoadedDocuments run(const std::string& path, std::string bytes) {
+  LoadedDocuments run(const std::string& path, std::string bytes, const schema::Sha256& digest) {
     seen_.insert(identity_of(path));
-    add(path, std::move(bytes));
+    add(path, std::move(bytes), digest);
     std::size_t at = 0;
     while (at < out_.documents.size()) {  // the list grows while it is walked
       const std::optional<TextList> named = out_.documents[at].document.metadata.extends;
@@ -56,14 +56,13 @@ class DocumentLoader {
     return walked ? walked->resolved : path;
   }
 
-  void add(const std::string& path, std::string bytes) {
+  void add(const std::string& path, std::string bytes, const schema::Sha256& digest) {
     DecodedPolicy decoded = decode_policy(bytes, {request_.paths, request_.vocabulary});
     if (!decoded.document) {
       std::vector<SourceProblem> found = problems_in(path, std::move(decoded.problems));
       std::move(found.begin(), found.end(), std::back_inserter(out_.problems));
       return;
     }
-    const schema::Sha256 digest = request_.hash(schema::as_bytes(bytes));
     out_.documents.push_back({path, std::move(bytes), digest, std::move(*decoded.document)});
   }
 
@@ -89,7 +88,8 @@ class DocumentLoader {
     if (!*bytes) {
       return fault("is not there, and every document of a policy has to load");
     }
-    add(path, std::move(**bytes));
+    const schema::Sha256 digest = request_.hash(schema::as_bytes(**bytes));
+    add(path, std::move(**bytes), digest);
   }
 
   void check_scopes() {
@@ -127,8 +127,8 @@ std::string joined(const std::string& path, const std::string& directory) {
 }
 
 LoadedDocuments load_documents(const PolicyRequest& request, const std::string& path,
-                               std::string bytes) {
-  return DocumentLoader(request).run(path, std::move(bytes));
+                               std::string bytes, const schema::Sha256& digest) {
+  return DocumentLoader(request).run(path, std::move(bytes), digest);
 }
 
 }  // namespace aasm::planner

@@ -13,8 +13,9 @@ struct LoadedDocuments {
   std::vector<SourceProblem> problems;    // with any, the policy has not loaded
 };
 
+// `digest` is that of `bytes`.
 LoadedDocuments load_documents(const PolicyRequest& request, const std::string& path,
-                               std::string bytes);
+                               std::string bytes, const schema::Sha256& digest);
 
 // `path` as it is, or from `directory` on.
 std::string joined(const std::string& path, const std::string& directory);

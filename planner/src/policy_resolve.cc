@@ -120,7 +120,8 @@ void check_recordable(ResolvedPolicy& policy) {
 }
 
 void load(ResolvedPolicy& policy, const PolicyRequest& request) {
-  LoadedDocuments loaded = load_documents(request, policy.source_path, policy.bytes);
+  LoadedDocuments loaded =
+      load_documents(request, policy.source_path, policy.bytes, *policy.record.document);
   policy.documents = std::move(loaded.documents);
   if (!loaded.problems.empty()) {
     return fail(policy, std::move(loaded.problems));
@@ -154,6 +155,7 @@ void load(ResolvedPolicy& policy, const PolicyRequest& request) {
 ResolvedPolicy resolve_policy(const PolicyRequest& request) {
   ResolvedPolicy policy;
   policy.record.source_kind = "none";
+  policy.resolver = request.resolver;
   for (const Place& place : places_of(request)) {
     schema::Result<std::optional<std::string>> bytes = request.reader(place.path, kPolicyMaxBytes);
     const bool absent = bytes && !bytes->has_value();

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "aasm/planner/policy_resolve.h"
 #include "aasm/schema/utf8.h"
 
 #include "refusal_words.h"
@@ -75,19 +76,38 @@ std::string quoted_display(std::string_view text) {
   return "`" + schema::escape_for_display(text) + "`";
 }
 
-std::string source_name(const PolicyView& policy) {
-  return policy.source.empty() ? std::string("the policy") : displayed(policy.source);
+PolicyView view_of(const ResolvedPolicy& policy) {
+  PolicyView view{policy.source_path, policy.places, {}};
+  for (const LoadedDocument& one : policy.documents) {
+    if (policy.documents.size() > 1 && one.document.metadata.scope) {
+      view.documents.emplace_back(std::string(token(*one.document.metadata.scope)) + ":", one.path);
+    }
+  }
+  return view;
 }
 
-std::string source_place(const PolicyView& policy, std::optional<std::int64_t> line,
+std::string source_name(const PolicyView& policy) {
+  if (policy.source.empty()) {
+    return "the policy";
+  }
+  return displayed(policy.source) + (policy.documents.empty() ? "" : " with what it extends");
+}
+
+const std::string& source_of(const PolicyView& policy, std::string_view id) {
+  const auto found = std::find_if(policy.documents.begin(), policy.documents.end(),
+                                  [&](const auto& one) { return id.starts_with(one.first); });
+  return found == policy.documents.end() ? policy.source : found->second;
+}
+
+std::string source_place(const std::string& source, std::optional<std::int64_t> line,
                          std::optional<std::int64_t> column) {
   if (!line) {
-    return source_name(policy);
+    return source.empty() ? "the policy" : displayed(source);
   }
-  if (policy.source.empty()) {
+  if (source.empty()) {
     return "line " + std::to_string(*line);
   }
-  const std::string place = displayed(policy.source) + ":" + std::to_string(*line);
+  const std::string place = displayed(source) + ":" + std::to_string(*line);
   return column ? place + ":" + std::to_string(*column) : place;
 }
 
@@ -99,7 +119,7 @@ std::string describe_place(const Requirement& requirement, const PolicyView& pol
     return quoted_display(requirement.default_rule);
   }
   return quoted_display(place->node) + " (" +
-         source_place(policy, place->at.line, place->at.column) + ")";
+         source_place(source_of(policy, place->node), place->at.line, place->at.column) + ")";
 }
 
 Refusal refuse_no_capability_reported(const UnmetRequirement& unmet) {

@@ -28,9 +28,9 @@ std::string listed(const std::vector<std::string>& items) {
 }
 
 std::string grant_of(const schema::PolicyRule& rule, const PolicyView& policy) {
-  return quoted_display(rule.id) + " (" + source_place(policy, rule.line, rule.column) +
-         ") grants to " + displayed(rule.operation) + " " +
-         quoted_display(rule.selector.value.bytes());
+  return quoted_display(rule.id) + " (" +
+         source_place(source_of(policy, rule.id), rule.line, rule.column) + ") grants to " +
+         displayed(rule.operation) + " " + quoted_display(rule.selector.value.bytes());
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ bool states(const ExecutionSpec& spec, Domain domain) {
 // The walk over the candidates and what it gathers.
 class Selection {
  public:
-  explicit Selection(const SelectionInput& input)
-      : input_(input), view_{input.policy->source_path, input.policy->places} {}
+  explicit Selection(const SelectionInput& input) : input_(input), view_(view_of(*input.policy)) {}
 
   PlanningOutcome run() {
     refusals_ = input_.earlier;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -26,14 +27,16 @@ bool is_filesystem(Domain domain) {
   return domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite;
 }
 
-bool denies_whole(const schema::Requirement& requirement, std::string_view operation) {
+// The operations that a rule denies the whole of.
+std::set<std::string> denied_operations(const schema::Requirement& requirement) {
+  std::set<std::string> denied;
   for (const schema::PolicyRule& rule : requirement.rules) {
-    if (rule.effect == schema::RuleEffect::kDeny && rule.operation == operation &&
+    if (rule.effect == schema::RuleEffect::kDeny &&
         rule.selector.type == schema::SelectorType::kWhole) {
-      return true;
+      denied.insert(rule.operation);
     }
   }
-  return false;
+  return denied;
 }
 
 bool states_execution(const schema::Requirement& requirement) {
@@ -42,7 +45,7 @@ bool states_execution(const schema::Requirement& requirement) {
       return true;
     }
   }
-  return denies_whole(requirement, "execute");
+  return denied_operations(requirement).count("execute") != 0;
 }
 
 std::uint64_t wanted_rights(const schema::PolicyRule& rule, bool execution_stated) {
@@ -55,13 +58,12 @@ std::uint64_t wanted_rights(const schema::PolicyRule& rule, bool execution_state
   return rights_of(Operation::kRead) | (execution_stated ? 0 : rights_of(Operation::kExecute));
 }
 
-// A path that a rule names, opened, with the sum of what the rules want of it.
-struct OpenedPath {
-  process::Fd fd;
-  int os_errno = 0;
+// A path that rules name, with the sum of what they want of it, and what it is.
+struct NamedPath {
+  std::uint64_t wanted = 0;
+  int os_errno = 0;  // 0: it could be opened
   std::string resolved;
   struct stat status {};
-  std::uint64_t wanted = 0;
 };
 
 FileKind kind_of_file(const struct stat& status) {
@@ -71,74 +73,74 @@ FileKind kind_of_file(const struct stat& status) {
   return S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode) ? FileKind::kDevice : FileKind::kOther;
 }
 
-OpenedPath open_path(const std::string& path) {
-  OpenedPath opened;
-  opened.fd = process::Fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!opened.fd || ::fstat(opened.fd.get(), &opened.status) != 0) {
-    opened.os_errno = errno;
-    return opened;
+process::Fd open_path(const std::string& path, NamedPath& named) {
+  process::Fd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd || ::fstat(fd.get(), &named.status) != 0) {
+    named.os_errno = errno;
+    return {};
   }
-  const std::string link = "/proc/self/fd/" + std::to_string(opened.fd.get());
+  const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
   std::array<char, 4096> target{};
   const ssize_t length = ::readlink(link.c_str(), target.data(), target.size());
-  opened.resolved =
-      length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : path;
-  return opened;
+  named.resolved = length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : path;
+  return fd;
 }
 
-schema::PathGrant grant_record(const GrantRequest& request, const OpenedPath& opened,
+schema::PathGrant grant_record(const GrantRequest& request, const NamedPath& named,
                                std::int64_t abi) {
   schema::PathGrant grant;
   grant.rule = request.rule;
   grant.requested = schema::PathBytes(request.path);
-  if (opened.os_errno != 0) {
+  if (named.os_errno != 0) {
     grant.access = hex_mask(0);
     grant.skipped = true;
-    grant.note = std::string("not granted: ") + ::strerror(opened.os_errno);
+    grant.note = std::string("not granted: ") + ::strerror(named.os_errno);
     return grant;
   }
-  grant.resolved = schema::PathBytes(opened.resolved);
-  grant.device = opened.status.st_dev;
-  grant.inode = opened.status.st_ino;
-  grant.access = hex_mask(installable_rights(request.wanted, kind_of_file(opened.status), abi));
+  grant.resolved = schema::PathBytes(named.resolved);
+  grant.device = named.status.st_dev;
+  grant.inode = named.status.st_ino;
+  grant.access = hex_mask(installable_rights(request.wanted, kind_of_file(named.status), abi));
   return grant;
 }
 
-using OpenedPaths = std::map<std::string, OpenedPath>;
+using NamedPaths = std::map<std::string, NamedPath>;
 
-Result<OpenedPaths> open_requested(const std::vector<GrantRequest>& requests) {
-  OpenedPaths paths;
+NamedPaths paths_of(const std::vector<GrantRequest>& requests) {
+  NamedPaths paths;
   for (const GrantRequest& request : requests) {
-    auto place = paths.find(request.path);
-    if (place == paths.end()) {
-      place = paths.emplace(request.path, open_path(request.path)).first;
-    }
-    OpenedPath& opened = place->second;
-    opened.wanted |= request.wanted;
-    if (opened.os_errno != 0 && request.domain == Domain::kFilesystemWrite) {
-      return Error(opened.os_errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
-                   "the writable path of " + request.rule +
-                       " cannot be opened: " + schema::PathBytes(request.path).display(),
-                   opened.os_errno);
-    }
+    paths[request.path].wanted |= request.wanted;
   }
   return paths;
 }
 
-Result<void> install_rules(const OpenedPaths& paths, const Ruleset& ruleset) {
-  for (const auto& entry : paths) {
-    const OpenedPath& opened = entry.second;
-    if (opened.os_errno != 0) {
+// One path is open at a time: a policy may name more than a process may have open.
+Result<void> install_rules(NamedPaths& paths, const Ruleset& ruleset) {
+  for (auto& [path, named] : paths) {
+    const process::Fd fd = open_path(path, named);
+    if (!fd) {
       continue;
     }
     landlock::PathBeneathAttr attr;
-    attr.allowed_access =
-        installable_rights(opened.wanted, kind_of_file(opened.status), ruleset.abi);
-    attr.parent_fd = opened.fd.get();
+    attr.allowed_access = installable_rights(named.wanted, kind_of_file(named.status), ruleset.abi);
+    attr.parent_fd = fd.get();
     if (attr.allowed_access != 0 && landlock::add_path_rule(ruleset.fd.get(), attr) != 0) {
       const int os_errno = errno;
       return Error(ErrorCode::kUnsupported,
-                   "landlock_add_rule for " + schema::PathBytes(opened.resolved).display(),
+                   "landlock_add_rule for " + schema::PathBytes(named.resolved).display(),
+                   os_errno);
+    }
+  }
+  return {};
+}
+
+Result<void> check_writable(const std::vector<GrantRequest>& requests, const NamedPaths& paths) {
+  for (const GrantRequest& request : requests) {
+    const int os_errno = paths.at(request.path).os_errno;
+    if (os_errno != 0 && request.domain == Domain::kFilesystemWrite) {
+      return Error(os_errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
+                   "the writable path of " + request.rule +
+                       " cannot be opened: " + schema::PathBytes(request.path).display(),
                    os_errno);
     }
   }
@@ -179,10 +181,11 @@ std::vector<GrantRequest> grant_requests(const std::vector<schema::Requirement>&
       continue;
     }
     const bool execution_stated = states_execution(requirement);
+    const std::set<std::string> denied = denied_operations(requirement);
     for (const schema::PolicyRule& rule : requirement.rules) {
       if (rule.effect == schema::RuleEffect::kAllow &&
           rule.selector.type == schema::SelectorType::kPathPrefix &&
-          !denies_whole(requirement, rule.operation)) {
+          denied.count(rule.operation) == 0) {
         requests.push_back({rule.id, requirement.domain, rule.selector.value.bytes(),
                             wanted_rights(rule, execution_stated)});
       }
@@ -194,7 +197,7 @@ std::vector<GrantRequest> grant_requests(const std::vector<schema::Requirement>&
 Result<Ruleset> build_ruleset(const std::vector<schema::Requirement>& requirements,
                               std::int64_t abi) {
   const std::vector<GrantRequest> requests = grant_requests(requirements);
-  const OpenedPaths paths = AASM_TRY(open_requested(requests));
+  NamedPaths paths = paths_of(requests);
   Ruleset ruleset;
   ruleset.abi = abi;
   ruleset.handled_fs = landlock::known_rights(abi);
@@ -206,6 +209,7 @@ Result<Ruleset> build_ruleset(const std::vector<schema::Requirement>& requiremen
     return Error(ErrorCode::kUnsupported, "landlock_create_ruleset", os_errno);
   }
   AASM_TRY(install_rules(paths, ruleset));
+  AASM_TRY(check_writable(requests, paths));
   for (const GrantRequest& request : requests) {
     schema::PathGrant grant = grant_record(request, paths.at(request.path), abi);
     (request.domain == Domain::kFilesystemWrite ? ruleset.write_grants : ruleset.read_grants)

@@ -1,6 +1,7 @@
 #include "ruleset.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -165,6 +166,27 @@ TEST_F(BuildRulesetTest, RecordsTheInodeThatWasOpenedThroughASymlink) {
   EXPECT_EQ(grant.inode, target.st_ino);
   EXPECT_EQ(grant.access, hex_mask(kReadDirectory | landlock::kExecute));
   EXPECT_FALSE(grant.skipped);
+}
+
+TEST_F(BuildRulesetTest, MorePathsThanMayBeOpenAtOnceAreGranted) {
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit few = before;
+  few.rlim_cur = 64;
+  schema::Requirement many = read_requirement({});
+  std::string path = root_;
+  for (int i = 0; i < 200; ++i) {
+    path += "/.";
+    many.rules.push_back(allow_path("r" + std::to_string(i), "read", path + "/dir"));
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto built = build_ruleset({many}, abi_);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(built) << built.error().message();
+  ASSERT_THAT(built->read_grants, SizeIs(200));
+  for (const schema::PathGrant& grant : built->read_grants) {
+    EXPECT_FALSE(grant.skipped) << grant.note;
+  }
 }
 
 TEST_F(BuildRulesetTest, AMissingPathToReadIsSkippedAndSaidSo) {

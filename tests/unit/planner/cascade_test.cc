@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "aasm/planner/policy_resolve.h"
+#include "aasm/planner/refusal.h"
 
 #include "planner_support.h"
 
@@ -262,6 +263,31 @@ TEST(CascadeTest, EveryDocumentIsRecordedWithScopeSourceAndDigest) {
   EXPECT_EQ(policy.documents.size(), 3U);
   EXPECT_EQ(rules(policy, Domain::kProcessCreation), Lines{"allow create 2 (org:processes.max)"});
   EXPECT_FALSE(resolved({{"/p/own.yaml", "filesystem: {read: {allow: [/a]}}\n"}}).record.extends);
+}
+
+TEST(CascadeTest, ARefusalNamesTheDocumentTheStatementStandsIn) {
+  const ResolvedPolicy policy =
+      resolved({{"/p/own.yaml",
+                 "metadata: {scope: agent, extends: [org.yaml]}\n"
+                 "filesystem: {read: {allow: [/a]}, write: {allow: [/a/b, /a/c]}}\n"},
+                {"/p/org.yaml",
+                 "metadata: {scope: org}\nprocesses: {max: 2}\n"
+                 "filesystem:\n  write:\n    allow: [/a/b, /a/c/d]\n"}});
+  ASSERT_EQ(policy.record.error, "");
+  const PolicyView view = view_of(policy);
+  const auto place = [&](Domain domain) {
+    return describe_place(*policy.record.requirement_for(domain), view);
+  };
+  EXPECT_EQ(place(Domain::kFilesystemRead), "`agent:filesystem.read.allow` (/p/own.yaml:2:28)");
+  EXPECT_EQ(place(Domain::kProcessCreation), "`org:processes.max` (/p/org.yaml:2:18)");
+  const auto& writes = policy.record.requirement_for(Domain::kFilesystemWrite)->rules;
+  ASSERT_EQ(writes.size(), 2U);
+  EXPECT_NE(refuse_grant_covers_control(writes[0], {"/x"}, view).detail.find("(/p/own.yaml:2:"),
+            std::string::npos)
+      << refuse_grant_covers_control(writes[0], {"/x"}, view).detail;
+  EXPECT_NE(refuse_grant_covers_control(writes[1], {"/x"}, view).detail.find("(/p/org.yaml:5:19)"),
+            std::string::npos)
+      << refuse_grant_covers_control(writes[1], {"/x"}, view).detail;
 }
 
 TEST(CascadeTest, WhatDoesNotLoadFailsTheWholeAtThePlaceThatNamesIt) {

@@ -26,7 +26,15 @@ const PolicyView& view() {
   return kView;
 }
 
-Refusal unmet(RefusalReason reason) {
+// A policy of two documents, of which the other one states what is asked.
+const PolicyView& view_of_two() {
+  static const PolicyView kView = {"/etc/p.yaml",
+                                   {{Domain::kSyscall, "org:syscalls.allow", Position{2, 5}}},
+                                   {{"agent:", "/etc/p.yaml"}, {"org:", "/etc/org.yaml"}}};
+  return kView;
+}
+
+Refusal unmet(RefusalReason reason, const PolicyView& policy = view()) {
   schema::Requirement wanted = testing::requirement(Domain::kSyscall);
   wanted.evidence = schema::EvidenceWish::kDecisions;
   schema::DomainCapability given = testing::preventing(Domain::kSyscall);
@@ -36,7 +44,7 @@ Refusal unmet(RefusalReason reason) {
   given.prerequisites = {
       {"a denied call watched here", schema::PrerequisiteStatus::kUnsatisfied, "it went through"}};
   const std::string backend = "aasm-native";
-  return refuse_requirement(reason, {wanted, &given, backend, view()});
+  return refuse_requirement(reason, {wanted, &given, backend, policy});
 }
 
 std::vector<Refusal> launch_refusals() {
@@ -47,6 +55,8 @@ std::vector<Refusal> launch_refusals() {
   rule.selector.value = schema::PathBytes("/home/u");
   rule.line = 4;
   rule.column = 9;
+  schema::PolicyRule other = rule;
+  other.id = "org:filesystem.write.allow[0]";
   return {refuse_backend_unavailable("sandlock", "not built in this version"),
           refuse_unknown_backend("sandlok", {"aasm-native", "sandlock"}),
           refuse_backend_class("gvisor", schema::IsolationClass::kUserspaceKernel,
@@ -66,7 +76,10 @@ std::vector<Refusal> launch_refusals() {
           refuse_nested_run(),
           refuse_backends_not_built({"gvisor", "microvm"}),
           refuse_descriptor_of_evidence(7, "/home/u/.aasm/ledger.db"),
-          refuse_descriptor_of_control(1, "/etc/p.yaml")};
+          refuse_descriptor_of_control(1, "/etc/p.yaml"),
+          refuse_grant_covers_control(other, {"/home/u/bin/aasm"}, view_of_two()),
+          refuse_no_requirements(view_of_two()),
+          unmet(RefusalReason::kDomainUnsupported, view_of_two())};
 }
 
 TEST(RefusalTest, EachReasonSaysWhatWasAskedWhatIsGivenAndWhatToDo) {

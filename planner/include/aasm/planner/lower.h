@@ -18,9 +18,8 @@ using PathResolver = std::function<schema::Result<WalkedPath>(const std::string&
 // Where the statement behind a requirement stands, for messages.
 struct DomainPlace {
   schema::Domain domain = schema::Domain::kFilesystemRead;
-  std::string node;  // "filesystem.read.allow"
+  std::string node;  // "filesystem.read.allow"; of several documents "org:filesystem.read.allow"
   Position at;
-  std::string source = {};  // the file, where a policy is several; empty: the policy's own
 };
 
 // A document turned into requirements: at most one a domain, in the order of the vocabulary.

@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -47,15 +47,19 @@ struct WalkedPath {
 schema::Result<WalkedPath> walk_path(const std::string& path);
 
 // walk_path() for several paths that are looked at together: what stood at a place is asked once
-// and remembered as long as the walker or a copy of it lives. Paths of one home share all but their
-// last component. Same thread rule as a container.
+// and remembered, and so is where a path has led, as long as the walker or a copy of it lives.
+// Paths of one home share all but their last component. Same thread rule as a container.
 class PathWalker {
  public:
   PathWalker();
   schema::Result<WalkedPath> operator()(const std::string& path) const;
 
  private:
-  std::shared_ptr<std::map<std::string, LstatAnswer>> seen_;
+  struct Memory {
+    std::unordered_map<std::string, LstatAnswer> seen;
+    std::unordered_map<std::string, WalkedPath> walked;
+  };
+  std::shared_ptr<Memory> memory_;
 };
 
 }  // namespace aasm::planner

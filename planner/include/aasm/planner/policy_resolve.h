@@ -69,6 +69,7 @@ struct ResolvedPolicy {
   std::vector<std::string> looked_in;     // the places that held no policy, in order
   std::vector<LoadedDocument> documents;  // the policy's own first; those of record.extends after
   std::vector<SourceProblem> problems;    // what record.error is made from
+  PathResolver resolver;                  // that of the request, with what it has seen
 };
 
 // Finds, reads and lowers the policy of a run. Never fails: what went wrong is the state

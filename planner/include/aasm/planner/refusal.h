@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aasm/planner/lower.h"
@@ -14,11 +15,16 @@
 // program words a refusal. Every string given here is put in escaped.
 namespace aasm::planner {
 
+struct ResolvedPolicy;
+
 // What a message about a requirement needs to know of the policy.
 struct PolicyView {
-  std::string source;  // path of the document; empty when there is none
+  std::string source;  // path of the policy's own document; empty when there is none
   std::vector<DomainPlace> places;
+  // Of a policy that is several documents: what ids of rules begin with ("org:"), and the path.
+  std::vector<std::pair<std::string, std::string>> documents = {};
 };
+PolicyView view_of(const ResolvedPolicy& policy);
 
 // "`filesystem.read.allow` (policy.yaml:7:5)": the statement a requirement comes from.
 std::string describe_place(const schema::Requirement& requirement, const PolicyView& policy);
