@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "aasm/planner/environment.h"
+
 #include "landlock_uapi.h"
 #include "syscall_groups.h"
 
