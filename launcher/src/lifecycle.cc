@@ -42,14 +42,14 @@ void stop_with_program(planner::RunningExecution& running, int signal, const Sig
 
 std::optional<schema::Error> supervise(planner::RunningExecution& running,
                                        schema::EvidenceSink& sink, const SignalRelay& relay,
-                                       TerminalState& terminal) {
+                                       TerminalState& terminal, WallClock& clock) {
   std::array<pollfd, 3> waits{
       {{running.exit_fd(), POLLIN, 0},
        {relay.fd(), POLLIN, 0},
        {sink.failure_fd(), POLLIN, 0}}};  // poll(2) skips a descriptor of -1
   std::optional<schema::Error> evidence_error;
   while (true) {
-    if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) {
+    if (poll(waits.data(), waits.size(), clock.wait_ms()) < 0 && errno != EINTR) {
       running.terminate(schema::ExitCause::kEvidenceFailure);
       return schema::Error(schema::ErrorCode::kInternal, "poll on the running program", errno);
     }
@@ -61,14 +61,13 @@ std::optional<schema::Error> supervise(planner::RunningExecution& running,
     while (const std::optional<int> signal = relay.next()) {
       pass_on(running, *signal);
     }
-    if (waits[kExit].revents == 0) {
-      continue;
-    }
-    const planner::ProgramState state = running.take_state();
+    const planner::ProgramState state =
+        waits[kExit].revents == 0 ? planner::ProgramState{} : running.take_state();
     if (state.ended) {
       return evidence_error;
     }
-    if (state.stop_signal != 0 && !evidence_error && sink.flush()) {
+    clock.act(running);
+    if (state.stop_signal != 0 && !evidence_error && !clock.over() && sink.flush()) {
       stop_with_program(running, state.stop_signal, relay, terminal);
     }
   }

@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "lifecycle.h"
 #include "recorder.h"
 #include "signals.h"
 #include "terminal.h"
+#include "wall_clock.h"
 
 namespace aasm::launcher {
 namespace {
@@ -120,7 +122,18 @@ class Session {
       recorder_.submit(proved);
     }
     end_.failure = report.failure;
-    return !end_.failure;
+    return !end_.failure && make_clock(report.wall_clock);
+  }
+
+  bool make_clock(std::optional<std::chrono::seconds> limit) {
+    Result<WallClock> clock = WallClock::create(limit);
+    if (!clock) {
+      end_.failure = planner::LaunchFailure{RunEnding::kPrepareFailed, "wall_clock",
+                                            clock.error().message(), clock.error().os_errno()};
+      return false;
+    }
+    clock_ = std::move(*clock);
+    return true;
   }
 
   Result<void> make_durable() {
@@ -152,11 +165,15 @@ class Session {
   }
 
   Result<void> watch(const SignalRelay& relay) {
-    end_.evidence_error = supervise(*running_, recorder_.sink(), relay, terminal_);
+    clock_->start();
+    end_.evidence_error = supervise(*running_, recorder_.sink(), relay, terminal_, *clock_);
     Result<schema::ProcessExited> exited = running_->finish();
     end_.times.program_us = watch_.lap_us();
     if (!exited) {
       return std::move(exited).error();
+    }
+    if (clock_->over() && exited->cause != schema::ExitCause::kEvidenceFailure) {
+      exited->cause = schema::ExitCause::kWallClock;
     }
     terminal_.restore(exited->signal.has_value());
     end_.exited = *exited;
@@ -205,6 +222,7 @@ class Session {
   SessionEnd end_;
   Stopwatch watch_;
   TerminalState terminal_;
+  std::optional<WallClock> clock_;
   std::unique_ptr<planner::PreparedExecution> prepared_;
   std::unique_ptr<planner::RunningExecution> running_;
 };

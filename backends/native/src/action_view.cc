@@ -102,10 +102,20 @@ std::string conditions_of(std::string_view call) {
   return text;
 }
 
-ActionView view_call(const Requirement* requirement, const std::string& on_denial,
+std::string ceiling_text(const ProcessCeiling& ceiling) {
+  return ceiling.max == 0 ? "makes a process: EPERM (" + ceiling.rule + ")"
+                          : "makes a process while there are " + std::to_string(ceiling.max) +
+                                ": EAGAIN (" + ceiling.rule + ")";
+}
+
+ActionView view_call(const std::vector<Requirement>& requirements, const std::string& on_denial,
                      const std::string& name) {
   ActionView view;
-  const schema::Result<FilterSpec> spec = make_filter_spec(requirement, on_denial);
+  schema::Result<FilterSpec> spec =
+      make_filter_spec(requirement_on(requirements, Domain::kSyscall), on_denial);
+  if (spec) {
+    spec->ceiling = process_ceiling(requirements);
+  }
   const std::optional<std::int32_t> number = syscall_number(name);
   if (!spec || !number) {
     view.note = spec ? "this architecture has no such call" : spec.error().message();
@@ -122,6 +132,9 @@ ActionView view_call(const Requirement* requirement, const std::string& on_denia
   if (action != NumberAction::kNotify) {
     view.answer = ActionAnswer::kByArguments;
     view.note = conditions_of(name);
+    if (action == NumberAction::kCountFork || action == NumberAction::kCountClone) {
+      view.note += std::string(view.note.empty() ? "" : "; ") + ceiling_text(*spec->ceiling);
+    }
     return view;
   }
   NotifiedCall call;
@@ -149,8 +162,7 @@ ActionView view_action(const planner::ExecutionSpec& spec, const planner::Action
     case Domain::kFilesystemWrite:
       return view_path(requirements, action);
     case Domain::kSyscall:
-      return view_call(requirement_on(requirements, Domain::kSyscall), spec.on_denial,
-                       action.object);
+      return view_call(requirements, spec.on_denial, action.object);
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
     case Domain::kProcessCreation:

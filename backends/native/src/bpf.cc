@@ -70,6 +70,12 @@ Program judge_clone() {
   return {load(low_half(0)), jump_if(BPF_JSET, kCloneNewFlags, 1, 0), allow(), notify()};
 }
 
+// The same, and a process is counted while a thread is not.
+Program count_clone() {
+  return {load(low_half(0)), jump_if(BPF_JSET, kCloneNewFlags, 2, 0),
+          jump_if(BPF_JSET, kCloneThread, 0, 1), allow(), notify()};
+}
+
 // prctl(option, arg2, ...): 32 bits of the option, 64 of arg2.
 Program judge_prctl() {
   return {load(low_half(0)),
@@ -164,6 +170,10 @@ Program leaf(NumberAction action) {
       return judge_sendto();
     case NumberAction::kJudgeSetsockopt:
       return judge_setsockopt();
+    case NumberAction::kCountFork:
+      return {notify()};
+    case NumberAction::kCountClone:
+      return count_clone();
   }
   return {notify()};
 }
@@ -178,6 +188,9 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   std::set<std::int32_t> special = {SYS_ioctl,   SYS_clone,
                                     SYS_prctl,   SYS_prlimit64,
                                     SYS_seccomp, static_cast<std::int32_t>(wire::kRendezvousCall)};
+#if defined(SYS_fork)
+  special.insert({SYS_fork, SYS_vfork});
+#endif
   for (const auto& entry : spec.allowed) {
     special.insert(entry.first);
   }

@@ -19,6 +19,7 @@ namespace aasm::backend_native {
 inline constexpr std::uint32_t kIoctlTiocsti = 0x5412;       // asm-generic/ioctls.h
 inline constexpr std::uint32_t kIoctlTioclinux = 0x541C;     // asm-generic/ioctls.h
 inline constexpr std::uint32_t kCloneNewFlags = 0x7E020000;  // CLONE_NEW* that clone(2) takes
+inline constexpr std::uint32_t kCloneThread = 0x00010000;    // CLONE_THREAD
 inline constexpr std::uint32_t kPrctlSetDumpable = 4;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetSeccomp = 22;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetMm = 35;             // linux/prctl.h

@@ -14,6 +14,7 @@
 
 #include "filter_spec.h"
 #include "own_capabilities.h"
+#include "process_limits.h"
 #include "script_builder.h"
 
 // The canaries of one launch: which harmless forbidden actions the helper tries before and inside
@@ -57,6 +58,7 @@ struct CanaryContext {
   int canary_descriptor = -1;          // open in the helper, not among those passed on
   std::vector<std::string> executing;  // files of ours that run: opening them says ETXTBSY
   std::string listener;                // the address of one of ours on loopback; empty: none
+  std::span<const ProcessLimit> limits = {};
 };
 
 // The script: first the canaries by domain, then the attempts on what is ours. Looks at the

@@ -22,6 +22,7 @@
 #include "canary.h"
 #include "canary_objects.h"
 #include "classify.h"
+#include "limit_canaries.h"
 #include "network_canary.h"
 #include "syscall_names.h"
 
@@ -76,6 +77,8 @@ class CanaryPlanner {
     add_descriptor_canary();
     add_capability_canary();
     add_network_canaries();
+    add_limit_canaries(context_, plan_);
+    add_creation_canary(context_, plan_);
     add_attempts_on_paths();
     add_attempts_on_processes();
     return std::move(plan_);

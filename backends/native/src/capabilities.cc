@@ -19,12 +19,10 @@ constexpr std::string_view kNotBuilt = "not built in this version of aasm-native
 
 std::string missing_part(Domain domain) {
   switch (domain) {
-    case Domain::kProcessCreation:
-      return "the number of processes is not limited";
     case Domain::kIpc:
       return "sockets and shared memory are not mediated";
+    case Domain::kProcessCreation:
     case Domain::kResource:
-      return "resource limits are not installed";
     case Domain::kFilesystemRead:
     case Domain::kFilesystemWrite:
     case Domain::kSyscall:
@@ -66,6 +64,25 @@ std::vector<std::string> limitations_of(Domain domain) {
           "sched_set*, ioprio_set) are not judged: where it has no capabilities, the workload can "
           "slow the supervisor down",
       };
+    case Domain::kProcessCreation:
+      return {
+          "processes are counted, threads of a process are not",
+          "a signal whose handler was set without SA_RESTART, and that arrives in the moment "
+          "before "
+          "the supervisor has received a creation, makes it fail with EINTR",
+          "executing another program in place of the caller makes no process",
+      };
+    case Domain::kResource:
+      return {
+          "cpu_seconds, file_size_bytes and open_files hold for each process by itself, not for "
+          "the "
+          "tree together",
+          "a limit of the kernel refuses without a record of the single action; a program that "
+          "reaches cpu_seconds is killed by SIGKILL",
+          "while the whole job is stopped at a terminal, the supervisor with it, "
+          "wall_clock_seconds "
+          "goes on and wakes the supervisor when it is over",
+      };
     case Domain::kNetworkEgress:
       return {
           "what is sent on a socket that is connected already, one that was inherited or that came "
@@ -81,9 +98,7 @@ std::vector<std::string> limitations_of(Domain domain) {
           "closed are the ports and the unix sockets that resolvers are known to listen at; a "
           "lookup by way of a service elsewhere that policy allows to connect to is not seen",
       };
-    case Domain::kProcessCreation:
     case Domain::kIpc:
-    case Domain::kResource:
       break;
   }
   return {};
@@ -97,23 +112,33 @@ std::string channel_scope(Domain domain) {
   if (domain == Domain::kNameResolution) {
     return "every call of every process of the tree that reaches for a resolver's port or socket";
   }
+  if (domain == Domain::kProcessCreation) {
+    return "every creation of a process that is refused";
+  }
   return "every system call that the filter does not let through, of every process of the tree; a "
          "filter that the workload adds itself can refuse a call before it is seen";
 }
 
+std::string set_up_scope(Domain domain) {
+  if (domain == Domain::kCredential) {
+    return "no single decision is reported: environment and descriptors are set up once";
+  }
+  return domain == Domain::kResource
+             ? "no single decision is reported: limits are set once, and the wall clock is the "
+               "supervisor's"
+             : "no single filesystem decision is reported: this version proves the set-up only";
+}
+
 bool has_channel(Domain domain) {
   return domain == Domain::kSyscall || domain == Domain::kNetworkEgress ||
-         domain == Domain::kNameResolution;
+         domain == Domain::kNameResolution || domain == Domain::kProcessCreation;
 }
 
 schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt>& attempts) {
   schema::DecisionChannel channel;
   channel.mechanism = "none";
   if (!has_channel(domain)) {
-    channel.scope =
-        domain == Domain::kCredential
-            ? "no single decision is reported: environment and descriptors are set up once"
-            : "no single filesystem decision is reported: this version proves the set-up only";
+    channel.scope = set_up_scope(domain);
     return channel;
   }
   const bool reported = std::any_of(attempts.begin(), attempts.end(), [](const ProbeAttempt& a) {
@@ -164,13 +189,15 @@ std::string boundary_text(Domain domain) {
       return "the filter refuses and reports an unlisted system call";
     case Domain::kCredential:
       return "descriptors are closed and other processes' environments are refused";
+    case Domain::kProcessCreation:
+      return "the filter reports the creation of a process and it can be refused";
+    case Domain::kResource:
+      return "the kernel keeps a limit, and it cannot be raised";
     case Domain::kNetworkEgress:
       return "connections and TCP ports outside the rules are refused, and connections reported";
     case Domain::kNameResolution:
       return "a connection to where names are looked up is refused and reported";
-    case Domain::kProcessCreation:
     case Domain::kIpc:
-    case Domain::kResource:
       break;
   }
   return "";
@@ -180,7 +207,8 @@ std::string boundary_text(Domain domain) {
 
 std::vector<Domain> supported_domains() {
   return {Domain::kFilesystemRead, Domain::kFilesystemWrite, Domain::kNetworkEgress,
-          Domain::kNameResolution, Domain::kSyscall,         Domain::kCredential};
+          Domain::kNameResolution, Domain::kSyscall,         Domain::kProcessCreation,
+          Domain::kCredential,     Domain::kResource};
 }
 
 DomainCapability unsupported_capability(Domain domain) {

@@ -17,6 +17,7 @@
 #include "classify.h"
 #include "listener.h"
 #include "pace.h"
+#include "process_count.h"
 
 namespace aasm::backend_native {
 
@@ -96,6 +97,7 @@ class ChannelWorker {
   CanaryScript script_;
   pid_t child_pid_;
   Attribution attribution_;
+  ProcessCount processes_;
   Coalescer coalescer_;
   Pace pace_;
   std::unique_ptr<BrokerCalls> broker_calls_;  // empty without a broker

@@ -149,7 +149,21 @@ Classification judge_on_socket(Classification result, const NotifiedCall& call,
   }
 }
 
-Classification judge_arguments(Classification result, const NotifiedCall& call) {
+Classification refuse_creation(Classification result, const ProcessCeiling& ceiling) {
+  schema::EventObject made;
+  made.type = schema::ObjectType::kProcess;
+  made.name = result.event.object.name;
+  result.event.domain = schema::Domain::kProcessCreation;
+  result.event.operation = "create";
+  result.event.object = std::move(made);
+  return refuse(std::move(result), ceiling.rule, creation_errno(ceiling));
+}
+
+Classification judge_arguments(Classification result, const NotifiedCall& call,
+                               const FilterSpec& spec) {
+  if (creates_process(call.data, spec)) {
+    return refuse_creation(std::move(result), *spec.ceiling);
+  }
   switch (call.data.nr) {
     case SYS_ioctl:
       return judge_ioctl(std::move(result), call.data);
@@ -196,6 +210,16 @@ int closed_errno(ClosedAnswer answer) {
 
 }  // namespace
 
+bool creates_process(const seccomp_data& call, const FilterSpec& spec) {
+  if (!spec.ceiling || syscall_arch(call.arch, call.nr) != kNativeArch || call.nr < 0) {
+    return false;
+  }
+  const NumberAction action = number_action(spec, call.nr);
+  const bool clones = action == NumberAction::kCountClone &&
+                      (low_half(call.args[0]) & (kCloneNewFlags | kCloneThread)) == 0;
+  return clones || action == NumberAction::kCountFork;
+}
+
 Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   Classification result = describe(call);
   const std::int32_t number = call.data.nr;
@@ -226,7 +250,7 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
       std::find(on_sockets.begin(), on_sockets.end(), number) != on_sockets.end()) {
     return judge_on_socket(std::move(result), call, spec);
   }
-  return judge_arguments(std::move(result), call);
+  return judge_arguments(std::move(result), call, spec);
 }
 
 }  // namespace aasm::backend_native

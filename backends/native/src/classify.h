@@ -34,6 +34,10 @@ struct Classification {
   schema::Event event;
 };
 
+// Whether this call makes a process that the ceiling of `spec` counts, and nothing else refuses it.
+// From registers alone.
+bool creates_process(const seccomp_data& call, const FilterSpec& spec);
+
 // A pure function of its arguments, for calls of the workload. The first that applies:
 //   another architecture or x32      ENOSYS  default rule, or self_protection.foreign_architecture
 //   named by a deny rule             EPERM   that rule
@@ -42,6 +46,8 @@ struct Classification {
 //   closed                           EPERM   self_protection.<name>
 //   judged by argument               syscall_closed.inc
 //   on a socket, where policy states the network   network_judge.h
+//   makes a process under a ceiling  EAGAIN or EPERM   the ceiling's rule, as if it were reached:
+//                                    whether it is, process_count.h says, which is asked before
 // Denials by a rule of the policy kill when the policy says so; no others do.
 Classification classify(const NotifiedCall& call, const FilterSpec& spec);
 

@@ -12,6 +12,7 @@
 #include "filter_spec.h"
 #include "helper_frame.h"
 #include "network_setup.h"
+#include "process_limits.h"
 #include "ruleset.h"
 
 namespace aasm::backend_native {
@@ -25,6 +26,7 @@ struct PreparedFacts {
   std::span<const wire::StepReport> steps;      // as the helper reported them
   std::optional<CapabilityCut> cut;             // nullopt: there was nothing to cut
   const InnerRuleset* inner_ruleset = nullptr;  // where the network is judged
+  std::span<const ProcessLimit> limits = {};
 };
 
 // The controls in the order of their installation. A control whose denials a stated requirement

@@ -145,7 +145,12 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
     case SYS_ioctl:
       return NumberAction::kJudgeIoctl;
     case SYS_clone:
-      return NumberAction::kJudgeClone;
+      return spec.ceiling ? NumberAction::kCountClone : NumberAction::kJudgeClone;
+#if defined(SYS_fork)
+    case SYS_fork:
+    case SYS_vfork:
+      return spec.ceiling ? NumberAction::kCountFork : NumberAction::kAllow;
+#endif
     case SYS_prctl:
       return NumberAction::kJudgePrctl;
     case SYS_prlimit64:

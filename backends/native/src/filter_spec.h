@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,8 @@
 // computed from this one value, so they cannot disagree.
 namespace aasm::backend_native {
 
-// What the program does with a native number. The kJudge ones look at argument registers.
+// What the program does with a native number. Those named judge, and the count of clone, look at
+// argument registers.
 enum class NumberAction : std::uint8_t {
   kAllow,
   kNotify,
@@ -29,7 +31,22 @@ enum class NumberAction : std::uint8_t {
   kJudgeSocket,
   kJudgeSendto,
   kJudgeSetsockopt,
+  kCountFork,   // fork, vfork under a ceiling: notified
+  kCountClone,  // clone under a ceiling: notified unless it makes a thread
 };
+
+// How many processes the tree may have: docs/spec/backends.md, "Process tree".
+struct ProcessCeiling {
+  std::int64_t max = 0;  // 0: none may be created
+  std::string rule;      // that a refusal cites
+};
+
+// The ceiling that a requirement on Domain::kProcessCreation states.
+std::optional<ProcessCeiling> process_ceiling(const std::vector<schema::Requirement>& requirements);
+
+// What a refused creator receives: EAGAIN where there is a ceiling, as from the limits of the
+// kernel, and EPERM where no process may be created at all, which waiting does not change.
+int creation_errno(const ProcessCeiling& ceiling);
 
 // A value; numbers are those of the native architecture. Rule ids are those of policy.resolved.
 struct FilterSpec {
@@ -41,6 +58,8 @@ struct FilterSpec {
   std::map<std::int32_t, std::string> denied;        // number to rule; outranks `allowed`
   std::map<std::int32_t, const ClosedCall*> closed;  // by self-protection, after what policy opens
   NetworkSpec network;  // the caller's to set: what judges the calls on sockets that are allowed
+
+  std::optional<ProcessCeiling> ceiling;  // policy states `process_creation`
 
   // True when the policy alone lets the call run.
   bool policy_allows(std::int32_t number) const;

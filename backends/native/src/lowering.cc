@@ -1,10 +1,12 @@
 #include "lowering.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "capabilities.h"
 #include "network_spec.h"
+#include "process_limits.h"
 #include "syscall_groups.h"
 #include "syscall_names.h"
 
@@ -99,6 +101,17 @@ std::optional<std::string> credential_obstacle(const Requirement& requirement) {
   return std::nullopt;
 }
 
+std::optional<std::string> creation_obstacle(const Requirement& requirement) {
+  const auto odd =
+      std::find_if(requirement.rules.begin(), requirement.rules.end(), [](const PolicyRule& rule) {
+        return rule.operation != "create" || rule.selector.type != SelectorType::kLimit ||
+               rule.effect != RuleEffect::kAllow;
+      });
+  return odd == requirement.rules.end()
+             ? std::nullopt
+             : std::optional("rule " + odd->id + " is no ceiling of processes");
+}
+
 }  // namespace
 
 std::optional<std::string> cannot_lower(const Requirement& requirement) {
@@ -116,10 +129,12 @@ std::optional<std::string> cannot_lower(const Requirement& requirement) {
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
       return network_obstacle(requirement);
-    case Domain::kProcessCreation:
     case Domain::kIpc:
-    case Domain::kResource:
       break;
+    case Domain::kProcessCreation:
+      return creation_obstacle(requirement);
+    case Domain::kResource:
+      return limit_obstacle(requirement);
   }
   return unsupported_capability(requirement.domain).reason;
 }
@@ -127,10 +142,11 @@ std::optional<std::string> cannot_lower(const Requirement& requirement) {
 std::vector<Requirement> installable_requirements(const planner::ExecutionSpec& spec) {
   std::vector<Requirement> installable;
   for (const Requirement& requirement : spec.requirements) {
-    const bool filesystem = requirement.domain == Domain::kFilesystemRead ||
-                            requirement.domain == Domain::kFilesystemWrite;
+    const bool in_part = requirement.domain == Domain::kFilesystemRead ||
+                         requirement.domain == Domain::kFilesystemWrite ||
+                         requirement.domain == Domain::kResource;
     const bool prevents = requirement.intent == schema::Intent::kPreventBeforeEffect;
-    if (prevents && (filesystem || !cannot_lower(requirement))) {
+    if (prevents && (in_part || !cannot_lower(requirement))) {
       installable.push_back(requirement);
     }
   }

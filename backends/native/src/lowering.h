@@ -16,7 +16,8 @@ std::optional<std::string> cannot_lower(const schema::Requirement& requirement);
 
 // The requirements that prepare() installs. One that cannot be lowered, and that posture lets a
 // launch go on without, is left out; but of the filesystem what Landlock can grant is installed all
-// the same, since a deny it cannot carry out is no reason to leave everything open.
+// the same, since a deny it cannot carry out is no reason to leave everything open; so are limits
+// beside one that cannot be had.
 std::vector<schema::Requirement> installable_requirements(const planner::ExecutionSpec& spec);
 
 // `measured`, with each domain whose requirement cannot be lowered made unsupported(reason).

@@ -147,11 +147,15 @@ std::vector<schema::ControlPrepared> NativePrepared::control_report(const Helper
   return control_records(
       list_controls({material_.request, material_.ruleset, material_.filter, seccomp_,
                      results.steps, material_.cut,
-                     material_.inner_ruleset ? &*material_.inner_ruleset : nullptr}),
+                     material_.inner_ruleset ? &*material_.inner_ruleset : nullptr,
+                     material_.limits}),
       material_.images, material_.target.bound, failed_step);
 }
 
 void NativePrepared::write_report() {
+  if (const auto clock = wall_clock(material_.request.spec.requirements)) {
+    report_.wall_clock = clock->limit;
+  }
   if (!has_handed_out_control_) {
     report_.control = control_report(helper_->results());
   }

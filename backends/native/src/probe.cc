@@ -71,6 +71,34 @@ class ScratchObjects {
   std::string directory_;
 };
 
+schema::PolicyRule probe_rule(std::string operation, schema::SelectorType type, std::string value) {
+  schema::PolicyRule rule;
+  rule.id = "probe";
+  rule.operation = std::move(operation);
+  rule.selector = {type, schema::PathBytes(std::move(value))};
+  return rule;
+}
+
+std::vector<schema::PolicyRule> probe_rules(Domain domain) {
+  switch (domain) {
+    case Domain::kSyscall:
+      return {probe_rule("call", schema::SelectorType::kSyscall, "@default")};
+    case Domain::kProcessCreation:
+      return {probe_rule("create", schema::SelectorType::kLimit, "1")};
+    case Domain::kResource:
+      return {probe_rule("file_size_bytes", schema::SelectorType::kLimit, "4096"),
+              probe_rule("open_files", schema::SelectorType::kLimit, "64")};
+    case Domain::kFilesystemRead:
+    case Domain::kFilesystemWrite:
+    case Domain::kNetworkEgress:
+    case Domain::kNameResolution:
+    case Domain::kIpc:
+    case Domain::kCredential:
+      break;
+  }
+  return {};
+}
+
 // A policy that states every supported domain and grants nothing but the default calls.
 std::vector<Requirement> probe_requirements(std::int64_t abi) {
   std::vector<Requirement> requirements;
@@ -82,16 +110,8 @@ std::vector<Requirement> probe_requirements(std::int64_t abi) {
     Requirement requirement;
     requirement.domain = domain;
     requirement.default_rule = "probe";
+    requirement.rules = probe_rules(domain);
     requirements.push_back(std::move(requirement));
-  }
-  for (Requirement& requirement : requirements) {
-    if (requirement.domain == Domain::kSyscall) {
-      schema::PolicyRule rule;
-      rule.id = "probe";
-      rule.operation = "call";
-      rule.selector = {schema::SelectorType::kSyscall, schema::PathBytes("@default")};
-      requirement.rules.push_back(std::move(rule));
-    }
   }
   return requirements;
 }
@@ -115,6 +135,7 @@ struct ProbeMaterial {
   CanaryPlan canaries;
   std::optional<InnerRuleset> inner_ruleset;
   CanaryListener canary_listener;
+  std::vector<ProcessLimit> limits;
 };
 
 Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t abi) {
@@ -128,6 +149,8 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
     inner = AASM_TRY(build_inner_ruleset(filter.network, abi));
   }
   CanaryListener listener = open_canary_listener();
+  filter.ceiling = process_ceiling(requirements);
+  std::vector<ProcessLimit> limits = process_limits(requirements, own_limit);
   const CapabilitySets capabilities = AASM_TRY(own_capabilities());
   process::Fd descriptor = AASM_TRY(process::open_file("/dev/null", O_RDONLY));
   process::Fd helper = AASM_TRY_CONTEXT(process::open_file(request.helper_path, O_RDONLY),
@@ -143,7 +166,8 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
                                        ::getpid(),
                                        descriptor.get(),
                                        {},
-                                       listener.address});
+                                       listener.address,
+                                       limits});
   return ProbeMaterial{std::move(objects),
                        std::move(ruleset),
                        std::move(filter),
@@ -153,7 +177,8 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
                        std::move(helper),
                        std::move(canaries),
                        std::move(inner),
-                       std::move(listener)};
+                       std::move(listener),
+                       std::move(limits)};
 }
 
 HelperSpec probe_helper_spec(const ProbeMaterial& material) {
@@ -167,6 +192,7 @@ HelperSpec probe_helper_spec(const ProbeMaterial& material) {
     frame.rulesets.push_back({material.inner_ruleset->fd.get(), frame.rulesets[0].flags});
     frame.broker = true;
   }
+  frame.rlimits = rlimits_of(material.limits);
   frame.filter = build_filter(material.filter);
   frame.seccomp_flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillableRecv;
   frame.capabilities = material.cut;

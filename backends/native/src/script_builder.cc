@@ -19,6 +19,9 @@ std::uint32_t Script::add(const ScriptCall& call) {
   if (call.returns_descriptor) {
     entry.flags = wire::kCloseAfterControl | wire::kCloseAfterInside;
   }
+  if (call.exits_in_child) {
+    entry.flags |= wire::kExitInChild;
+  }
   for (std::size_t i = 0; i < call.args.size() && i < std::size(entry.args); ++i) {
     entry.arg_kinds[i] = static_cast<std::uint8_t>(call.args[i].kind);
     entry.args[i] = call.args[i].value;

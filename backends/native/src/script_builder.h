@@ -38,6 +38,7 @@ struct ScriptCall {
   long number = 0;
   std::uint8_t when = wire::kWhenControl | wire::kWhenInside;
   bool returns_descriptor = false;  // closed at once
+  bool exits_in_child = false;      // it makes a process, which ends at once
   std::vector<ScriptArg> args;      // at most six
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "filter_spec.h"
 #include "lowering.h"
+#include "process_limits.h"
 #include "ruleset.h"
 
 namespace aasm::backend_native {
@@ -39,6 +41,26 @@ bool states_network(const std::vector<Requirement>& requirements) {
   });
 }
 
+std::string limits_sentence(const std::vector<Requirement>& requirements) {
+  std::string text = "Set the core file limit to 0";
+  for (const ProcessLimit& limit : process_limits(requirements, [](std::uint32_t /*resource*/) {
+         return InheritedLimit{UINT64_MAX, UINT64_MAX};  // the host may have less
+       })) {
+    text += ", " + limit.operation + " of each process to " + std::to_string(limit.asked);
+  }
+  return text + ".";
+}
+
+std::string ceiling_sentence(const ProcessCeiling& ceiling) {
+  return ceiling.max == 0 ? "Refuse the creation of any process."
+                          : "Refuse the creation of a process while there are " +
+                                std::to_string(ceiling.max) + ".";
+}
+
+std::string clock_sentence(const WallClock& clock) {
+  return "End the tree after " + std::to_string(clock.limit.count()) + " s of wall clock.";
+}
+
 }  // namespace
 
 std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) {
@@ -47,7 +69,7 @@ std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) 
       "Start the launch helper with a warden that ends the process tree with the supervisor.",
       "Set no_new_privs.",
       "Close every descriptor that is not passed on.",
-      "Set the core file limit to 0.",
+      limits_sentence(requirements),
       "Reduce root's capabilities to those for files, user change and low ports.",
       grants_sentence(requirements),
   };
@@ -57,8 +79,14 @@ std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) 
         "program's reach; close all TCP ports to the program itself.");
   }
   steps.push_back(filter_sentence(spec, requirements));
+  if (const auto ceiling = process_ceiling(requirements)) {
+    steps.push_back(ceiling_sentence(*ceiling));
+  }
   steps.emplace_back("Try this run's canaries before and inside the boundary.");
   steps.emplace_back("Execute the program with the delegated environment.");
+  if (const auto clock = wall_clock(requirements)) {
+    steps.push_back(clock_sentence(*clock));
+  }
   return steps;
 }
 

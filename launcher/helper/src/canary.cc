@@ -50,6 +50,9 @@ void run_script(const Frame& frame, wire::StatusPage& page, Half half, ScriptPid
     }
     const long result =
         raw_call(entry.number, args[0], args[1], args[2], args[3], args[4], args[5]);
+    if (result == 0 && (entry.flags & wire::kExitInChild) != 0) {
+      exit_process(0);
+    }
     __atomic_store_n(&result_of(page, i, half), result, __ATOMIC_RELEASE);
     if (result >= 0 && (entry.flags & close) != 0) {
       close_fd(static_cast<int>(result));

@@ -178,7 +178,8 @@ bool check_script(const char* base, const wire::FrameHeader& header) {
   for (uint32_t i = 0; i < header.script.size / sizeof(wire::ScriptEntry); ++i) {
     const auto& entry = list[i];
     constexpr uint8_t kWhen = wire::kWhenControl | wire::kWhenInside;
-    constexpr uint8_t kFlags = wire::kCloseAfterControl | wire::kCloseAfterInside;
+    constexpr uint8_t kFlags =
+        wire::kCloseAfterControl | wire::kCloseAfterInside | wire::kExitInChild;
     if (entry.when == 0 || (entry.when & ~kWhen) != 0 || (entry.flags & ~kFlags) != 0 ||
         entry.reserved != 0) {
       return false;

@@ -205,19 +205,19 @@ struct InstallStep {
 };
 
 // The order is part of the protection: descriptors while nothing is restricted, capabilities before
-// the domains, the broker between them so that the program can neither trace nor signal it, the
-// domains before the filter.
+// the domains, the broker between them so that the program can neither trace nor signal it, limits
+// behind the broker, which works for the whole tree, the domains before the filter.
 constexpr InstallStep kSteps[] = {
     {wire::Step::kWorkingDirectory, change_directory},
     {wire::Step::kNoNewPrivs, set_no_new_privs},
     {wire::Step::kDescriptors, close_descriptors},
-    {wire::Step::kResourceLimits, set_resource_limits},
     {wire::Step::kSignals, restore_signals},
     {wire::Step::kCapabilities, cut_capabilities},
     {wire::Step::kTarget, check_identity},
     {wire::Step::kLandlock, restrict_outer},
     {wire::Step::kBroker, clone_broker},
     {wire::Step::kInnerLandlock, restrict_inner},
+    {wire::Step::kResourceLimits, set_resource_limits},
 };
 
 }  // namespace

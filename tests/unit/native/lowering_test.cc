@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         LowerRow{"a known call", syscalls({syscall_rule(schema::RuleEffect::kDeny, "ptrace")}), ""},
         LowerRow{"a call nobody knows",
                  syscalls({syscall_rule(schema::RuleEffect::kDeny, "ptrase")}), "ptrase"},
-        LowerRow{"an unbuilt domain", testing::requirement(Domain::kResource, "resources", {}),
+        LowerRow{"an unbuilt domain", testing::requirement(Domain::kIpc, "ipc", {}),
                  "not built in this version"}));
 
 TEST(NarrowTest, ReplacesOnlyTheDomainThatCannotBeLowered) {
@@ -124,11 +124,11 @@ TEST(NarrowTest, ReplacesOnlyTheDomainThatCannotBeLowered) {
 
 TEST(NarrowTest, AStatementOnAnUnbuiltDomainKeepsItsOwnReason) {
   schema::CapabilityProbed measured;
-  measured.domains = {unsupported_capability(Domain::kResource)};
+  measured.domains = {unsupported_capability(Domain::kIpc)};
   planner::ExecutionSpec spec;
-  spec.requirements = {testing::requirement(Domain::kResource, "resources", {})};
+  spec.requirements = {testing::requirement(Domain::kIpc, "ipc", {})};
   EXPECT_EQ(narrow_capabilities(spec, measured).domains[0].reason,
-            unsupported_capability(Domain::kResource).reason);
+            unsupported_capability(Domain::kIpc).reason);
 }
 
 TEST(InstallableTest, LeavesOutWhatCannotBeLoweredButKeepsWhatLandlockCanGrant) {
@@ -136,7 +136,7 @@ TEST(InstallableTest, LeavesOutWhatCannotBeLoweredButKeepsWhatLandlockCanGrant) 
   spec.requirements = {
       read_requirement({allow_path("r0", "read", "/home"), deny_path("d0", "read", "/home/a")}),
       syscalls({syscall_rule(schema::RuleEffect::kAllow, "ptrase")}),
-      testing::requirement(Domain::kResource, "resources", {})};
+      testing::requirement(Domain::kIpc, "ipc", {})};
   const auto installable = installable_requirements(spec);
   ASSERT_EQ(installable.size(), 1U);
   EXPECT_EQ(installable[0].domain, Domain::kFilesystemRead);

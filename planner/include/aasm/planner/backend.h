@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -57,7 +58,13 @@ struct PreparationReport {
   std::vector<schema::ControlPrepared> control;  // one, or several parts; none if handed out before
   std::vector<schema::BoundaryProved> proved;    // empty when a step before the canaries failed
   std::optional<LaunchFailure> failure;
+  // How long the program may run by the monotonic clock; the session ends it then. Counted from
+  // started().
+  std::optional<std::chrono::seconds> wall_clock;
 };
+
+// Between SIGTERM to a program whose wall clock is over and the end of its tree.
+inline constexpr std::chrono::seconds kWallClockGrace{2};
 
 // What became of a program: it has ended (or what watched it has failed), it was stopped by a
 // signal, or neither.

@@ -30,6 +30,9 @@ inline constexpr uint8_t kWhenInside = 1U << 1;
 inline constexpr uint8_t kCloseAfterControl = 1U << 0;
 inline constexpr uint8_t kCloseAfterInside = 1U << 1;
 
+// The call makes a process: the one that got 0 ends at once and stores nothing.
+inline constexpr uint8_t kExitInChild = 1U << 2;
+
 struct ScriptEntry {
   uint32_t number;  // of the system call
   uint8_t when;
