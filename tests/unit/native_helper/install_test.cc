@@ -113,7 +113,7 @@ TEST_P(InstallTest, LimitThatTheKernelRefusesEndsTheLaunchAndIsNamed) {
     const auto report = results.steps[static_cast<std::size_t>(Step::kResourceLimits)];
     AASM_CHILD_CHECK(report.os_errno == EPERM, std::to_string(report.os_errno));
     AASM_CHILD_CHECK(report.detail == RLIMIT_NOFILE, "");
-    const auto later = results.steps[static_cast<std::size_t>(Step::kSignals)];
+    const auto later = results.steps[static_cast<std::size_t>(Step::kSeccomp)];
     AASM_CHILD_CHECK(later.state == static_cast<unsigned>(StepState::kPending), "");
     return {};
   });

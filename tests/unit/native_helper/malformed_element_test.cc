@@ -53,7 +53,7 @@ TEST(MalformedElementTest, ElementWithOneFaultIsRefused) {
       {"soft above hard", [](auto& b) { rlimit_of(b).soft = 1; }},
       {"entry in no half", [](auto& b) { entry_of(b, 0).when = 0; }},
       {"entry in an unknown half", [](auto& b) { entry_of(b, 0).when |= 4; }},
-      {"unknown entry flag", [](auto& b) { entry_of(b, 0).flags = 4; }},
+      {"unknown entry flag", [](auto& b) { entry_of(b, 0).flags = 8; }},
       {"reserved in an entry", [](auto& b) { entry_of(b, 0).reserved = 1; }},
       {"unknown argument kind", [](auto& b) { entry_of(b, 0).arg_kinds[5] = 6; }},
       {"data beyond its section", [](auto& b) { entry_of(b, 0).args[1] = header_of(b).data.size; }},
