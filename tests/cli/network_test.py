@@ -350,6 +350,35 @@ class Sends(NetworkCase):
         self.assertEqual(set(results.values()), {"ok"}, results)
 
 
+class Credentials(NetworkCase):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    def test_a_call_is_made_with_the_rights_the_caller_has_left(self):
+        self.write_policy(aasm_case.POLICY.format(read="") +
+                          "  network: { egress: [], bind: { allow: ['127.0.0.1:71', '127.0.0.1:72'] } }\n")
+        results = self.attempts("""
+            import os, struct
+            def bind(port): socket.socket().bind(("127.0.0.1", port))
+            def peer(name):
+                s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen(1)
+                c = socket.socket(socket.AF_UNIX); c.connect(name)
+                return struct.unpack("iii", s.accept()[0].getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            os.chmod(".", 0o777); os.mkdir("closed", 0o700)
+            hidden = socket.socket(socket.AF_UNIX); hidden.bind("closed/s"); hidden.listen(1)
+            os.chmod("closed/s", 0o777)
+            attempt("low", lambda: bind(71))
+            assert peer("root")[1:] == (0, 0)
+            os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+            attempt("dropped", lambda: bind(72))
+            assert peer("nobody")[1:] == (65534, 65534)
+            attempt("closed", lambda: socket.socket(socket.AF_UNIX).connect("closed/s"))
+            attempt("other", lambda: bind(73))
+            """)
+        self.assertEqual(results, {"low": "ok", "dropped": "EACCES", "closed": "EACCES", "other": "EACCES"})
+        outcomes = {e["object"]["port"]: (e["outcome"], e["errno"], e["mechanism"]) for e in self.network_events()}
+        self.assertEqual(outcomes, {71: ("allowed", 0, "broker"), 72: ("allowed", 13, "broker"),
+                                    73: ("denied", 13, "seccomp_user_notification")})
+
+
 class Broker(NetworkCase):
     def test_the_program_can_neither_signal_nor_trace_nor_stop_its_broker(self):
         self.attempts("""
