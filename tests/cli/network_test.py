@@ -211,24 +211,32 @@ class Egress(NetworkCase):
         for one in [full, *fillers]:
             one.close()
 
-    # Cases 52, 54.
+    # Case 50.
     def test_with_nothing_listed_nothing_is_reached_or_looked_up(self):
+        resolver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        resolver.bind(("127.0.0.1", 0))
+        resolver.setblocking(False)
+        self.addCleanup(resolver.close)
         self.write_policy(aasm_case.POLICY.format(read="") + "  network: { allowlist: [] }\n")
         begin = time.monotonic()
         results = self.attempts("""
             attempt("connect", lambda: socket.socket().connect(("127.0.0.1", int(sys.argv[1]))))
             try: socket.getaddrinfo("example.org", 80); print("name ok")
             except socket.gaierror: print("name refused")
+            mine = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); mine.bind(("127.0.0.1", 0))
+            attempt("query", lambda: mine.sendto(b"query", ("127.0.0.1", int(sys.argv[2]))))
             assert any(name == "lo" for _, name in socket.if_nameindex())
-            """, self.port)
-        self.assertEqual(results, {"connect": "EACCES", "name": "refused"})
+            """, self.port, resolver.getsockname()[1])
+        self.assertEqual(results, {"connect": "EACCES", "name": "refused", "query": "EACCES"})
+        with self.assertRaises(BlockingIOError):
+            resolver.recv(9)
         self.assertLess(time.monotonic() - begin, 10)
         self.assertEqual(self.served, 0)
         claims = self.claims()
         self.assertEqual(claims["network_egress"]["claim"], "denied_before_execution")
         self.assertEqual(claims["name_resolution"]["boundary"], "proved")
 
-    # The lead's measure: a sibling thread flips the port; what is judged is what is connected to.
+    # A sibling thread flips the port; what is judged is what is connected to.
     def test_a_flipped_port_never_leads_to_the_denied_one(self):
         rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
         self.attempts("""
@@ -325,7 +333,7 @@ class Sends(NetworkCase):
                            "a.sendmsg([b'x'])\nprint('alive')\n")
         self.assertEqual((done.stdout, done.returncode), ("EPIPE\n", 128 + signal.SIGPIPE), done.stderr)
 
-    # Case 44: what a name leads to is what is meant, whoever spells it.
+    # What a name leads to is what is meant, whoever spells it.
     def test_unix_sockets_work_by_every_name_of_the_callers(self):
         results = self.attempts("""
             import os
