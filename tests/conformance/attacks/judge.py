@@ -142,8 +142,9 @@ def merged(events):
 
 
 def judge_event(scenario, seen, depth, event):
-    about = (event["object"]["type"], event["domain"])
-    if about not in (("syscall", "syscall"), ("address", "network_egress"), ("socket", "network_egress")):
+    about = (event["operation"], event["object"]["type"], event["domain"])
+    on_socket = about[0] in ("connect", "bind", "socket") and about[1] in ("address", "socket")
+    if about != ("call", "syscall", "syscall") and not (on_socket and about[2] == "network_egress"):
         return [f"event {event['number']} is of neither a system call nor a socket: {event}"]
     if event["reply"] == "caller_gone":
         # Who was killed while asking has no lineage left, and its call never ran: it counts for no claim.

@@ -90,7 +90,7 @@ int listen_unbound(const Args&) {
 }
 
 // FAMILY TYPE PROTOCOL
-int make_socket(const Args& args) {
+int open_socket(const Args& args) {
   return result_of(::socket(number(args[0]), number(args[1]), number(args[2])));
 }
 
@@ -107,7 +107,7 @@ const Attempts& network_attempts() {
   static const Attempts attempts = {
       {"connect_to", 3, connect_to},         {"send_to", 3, send_to},
       {"open_fast", 2, open_fast},           {"listen_at", 1, listen_at},
-      {"listen_unbound", 0, listen_unbound}, {"make_socket", 3, make_socket},
+      {"listen_unbound", 0, listen_unbound}, {"open_socket", 3, open_socket},
       {"set_route", 0, set_route},
   };
   return attempts;
