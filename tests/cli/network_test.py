@@ -211,24 +211,32 @@ class Egress(NetworkCase):
         for one in [full, *fillers]:
             one.close()
 
-    # Cases 52, 54.
+    # Case 50.
     def test_with_nothing_listed_nothing_is_reached_or_looked_up(self):
+        resolver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        resolver.bind(("127.0.0.1", 0))
+        resolver.setblocking(False)
+        self.addCleanup(resolver.close)
         self.write_policy(aasm_case.POLICY.format(read="") + "  network: { allowlist: [] }\n")
         begin = time.monotonic()
         results = self.attempts("""
             attempt("connect", lambda: socket.socket().connect(("127.0.0.1", int(sys.argv[1]))))
             try: socket.getaddrinfo("example.org", 80); print("name ok")
             except socket.gaierror: print("name refused")
+            mine = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); mine.bind(("127.0.0.1", 0))
+            attempt("query", lambda: mine.sendto(b"query", ("127.0.0.1", int(sys.argv[2]))))
             assert any(name == "lo" for _, name in socket.if_nameindex())
-            """, self.port)
-        self.assertEqual(results, {"connect": "EACCES", "name": "refused"})
+            """, self.port, resolver.getsockname()[1])
+        self.assertEqual(results, {"connect": "EACCES", "name": "refused", "query": "EACCES"})
+        with self.assertRaises(BlockingIOError):
+            resolver.recv(9)
         self.assertLess(time.monotonic() - begin, 10)
         self.assertEqual(self.served, 0)
         claims = self.claims()
         self.assertEqual(claims["network_egress"]["claim"], "denied_before_execution")
         self.assertEqual(claims["name_resolution"]["boundary"], "proved")
 
-    # The lead's measure: a sibling thread flips the port; what is judged is what is connected to.
+    # A sibling thread flips the port; what is judged is what is connected to.
     def test_a_flipped_port_never_leads_to_the_denied_one(self):
         rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
         self.attempts("""
@@ -325,7 +333,7 @@ class Sends(NetworkCase):
                            "a.sendmsg([b'x'])\nprint('alive')\n")
         self.assertEqual((done.stdout, done.returncode), ("EPIPE\n", 128 + signal.SIGPIPE), done.stderr)
 
-    # Case 44: what a name leads to is what is meant, whoever spells it.
+    # What a name leads to is what is meant, whoever spells it.
     def test_unix_sockets_work_by_every_name_of_the_callers(self):
         results = self.attempts("""
             import os
@@ -348,6 +356,122 @@ class Sends(NetworkCase):
             """)
         self.assertEqual((results.pop("missing"), results.pop("proc")), ("ENOENT", "ELOOP"))
         self.assertEqual(set(results.values()), {"ok"}, results)
+
+
+class Hostile(NetworkCase):
+    def test_calls_of_random_words_are_answered_and_recorded(self):
+        """Pointers, lengths and flags of any kind, while a timer interrupts; the kernel's own answers are the measure."""
+        results = self.attempts("""
+            import collections, ctypes, os, random, signal, struct
+            libc = ctypes.CDLL(None, use_errno=True)
+            libc.syscall.restype = ctypes.c_long
+            libc.syscall.argtypes = [ctypes.c_long] * 7
+            random.seed(int(sys.argv[2]))
+            page = ctypes.create_string_buffer(65536); base = ctypes.addressof(page)
+            signal.signal(signal.SIGALRM, lambda *_: None); signal.setitimer(signal.ITIMER_REAL, 0.01, 0.003)
+            signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+            pairs = [socket.socketpair(socket.AF_UNIX, t) for t in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET)]
+            socks = [socket.socket(f, t) for f in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX)
+                     for t in (socket.SOCK_STREAM, socket.SOCK_DGRAM)] + [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)]
+            fds = [s.fileno() for pair in pairs for s in pair] + [s.fileno() for s in socks] + [0, 99, -1]
+            for pair in pairs:
+                for s in pair: s.setblocking(False)
+            def word(): return random.choice([0, 1, 2, 16, 28, 56, 110, 128, 129, 4096, 1 << 31, -1, 1 << 63 - 1,
+                                              base + random.randrange(65536), base + 65530, 0x1000, 0x7FFFFFFFF000])
+            def scribble():
+                for _ in range(40):
+                    at = random.randrange(0, 65528, 8)
+                    value = random.choice([word(), struct.unpack("<q", struct.pack("<HHI", random.choice([0, 1, 2, 10, 16]),
+                                           random.randrange(65536), random.choice([0, 0x100007F, 0xFFFFFFFF])))[0],
+                                           1 | 1 << 32, 1 | 2 << 32, random.choice(fds)])
+                    page[at:at + 8] = struct.pack("<q", ctypes.c_long(value).value)
+            seen = collections.Counter()
+            for i in range(int(sys.argv[3])):
+                if i % 8 == 0: scribble()
+                nr = random.choice([42, 49, 50, 44, 46, 307])
+                args = [random.choice(fds)] + [word() for _ in range(5)]
+                if nr == 307: args[2] = random.choice([0, 1, 3, 2000])
+                if nr in (46, 307): args[1] = base + 8 * random.randrange(8000)
+                if nr == 44: args[3] = random.choice([0x40, 0x4040, 0x20000040])
+                if nr == 46: args[2] = random.choice([0x40, 0x4040, 0x20000040, -1])
+                if nr == 307: args[3] = 0x40
+                result = libc.syscall(nr, *(ctypes.c_long(a).value for a in args))
+                seen[ctypes.get_errno() if result < 0 else 0] += 1
+                for s in (p for pair in pairs for p in pair):
+                    try: s.recv(65536)
+                    except OSError: pass
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            s = socket.create_connection(("127.0.0.1", int(sys.argv[1]))); s.sendall(b"x"); assert s.recv(1) == b"X"
+            print("kinds", "ok" if len(seen) > 8 and 512 not in seen else dict(seen))
+            """, self.port, os.environ.get("AASM_SEED", "7"), os.environ.get("AASM_RANDOM_CALLS", "3000"))
+        self.assertEqual(results, {"kinds": "ok"})
+        self.assert_verified()
+
+    def test_a_flipped_name_of_a_message_never_leads_to_the_denied_socket(self):
+        rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
+        inboxes = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        for one in inboxes:
+            one.bind(("127.0.0.1", 0))
+            self.addCleanup(one.close)
+        allowed, denied = (one.getsockname()[1] for one in inboxes)
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=allowed).replace("tcp", "udp"))
+        self.attempts("""
+            import ctypes, struct, threading
+            ports, rounds = [int(a) for a in sys.argv[1:3]], int(sys.argv[3])
+            libc = ctypes.CDLL(None, use_errno=True)
+            names = [ctypes.create_string_buffer(struct.pack("<H", 2) + struct.pack(">H", p) + bytes([127, 0, 0, 1]) + bytes(8), 16)
+                     for p in ports]
+            byte = ctypes.create_string_buffer(b"x", 1)
+            iov = (ctypes.c_ulong * 2)(ctypes.addressof(byte), 1)
+            header = (ctypes.c_ulong * 8)(ctypes.addressof(names[0]), 16, ctypes.addressof(iov), 1)
+            stop = False
+            def flip():
+                good, bad = (ctypes.addressof(n) for n in names)
+                while not stop: header[0] = bad; header[0] = good
+            sys.setswitchinterval(1e-6)
+            thread = threading.Thread(target=flip); thread.start()
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            done = refused = 0
+            for i in range(rounds):
+                result = libc.sendmsg(s.fileno(), header, 0) if i % 2 else libc.sendmmsg(s.fileno(), header, 1, 0)
+                if result == 1: done += 1
+                else: refused += 1; assert ctypes.get_errno() == errno.EACCES, ctypes.get_errno()
+            stop = True; thread.join()
+            print("sum", "ok" if done and refused else f"{done}/{refused}")
+            """, allowed, denied, rounds)
+        inboxes[1].setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            inboxes[1].recv(9)
+        self.assertEqual(sum(e["count"] for e in self.network_events()), rounds)
+
+
+class Credentials(NetworkCase):
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    def test_a_call_is_made_with_the_rights_the_caller_has_left(self):
+        self.write_policy(aasm_case.POLICY.format(read="") +
+                          "  network: { egress: [], bind: { allow: ['127.0.0.1:71', '127.0.0.1:72'] } }\n")
+        results = self.attempts("""
+            import os, struct
+            def bind(port): socket.socket().bind(("127.0.0.1", port))
+            def peer(name):
+                s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen(1)
+                c = socket.socket(socket.AF_UNIX); c.connect(name)
+                return struct.unpack("iii", s.accept()[0].getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            os.chmod(".", 0o777); os.mkdir("closed", 0o700)
+            hidden = socket.socket(socket.AF_UNIX); hidden.bind("closed/s"); hidden.listen(1)
+            os.chmod("closed/s", 0o777)
+            attempt("low", lambda: bind(71))
+            assert peer("root")[1:] == (0, 0)
+            os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+            attempt("dropped", lambda: bind(72))
+            assert peer("nobody")[1:] == (65534, 65534)
+            attempt("closed", lambda: socket.socket(socket.AF_UNIX).connect("closed/s"))
+            attempt("other", lambda: bind(73))
+            """)
+        self.assertEqual(results, {"low": "ok", "dropped": "EACCES", "closed": "EACCES", "other": "EACCES"})
+        outcomes = {e["object"]["port"]: (e["outcome"], e["errno"], e["mechanism"]) for e in self.network_events()}
+        self.assertEqual(outcomes, {71: ("allowed", 0, "broker"), 72: ("allowed", 13, "broker"),
+                                    73: ("denied", 13, "seccomp_user_notification")})
 
 
 class Broker(NetworkCase):

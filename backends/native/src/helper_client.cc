@@ -278,9 +278,19 @@ Result<std::uint32_t> HelperClient::kill_tree(Timeout timeout) {
 }
 
 // With the warden dead, its children are ours: spawn() made this process a subreaper.
+// The warden is gone, so its children are ours; the broker is no descendant of the program's.
+void HelperClient::end_broker() const {
+  const pid_t broker = broker_pid();
+  if (broker > 0 && ::waitpid(broker, nullptr, WNOHANG) == 0) {
+    ::kill(broker, SIGKILL);
+    ::waitpid(broker, nullptr, 0);
+  }
+}
+
 Result<std::uint32_t> HelperClient::kill_tree_without_warden(Timeout timeout) {
   reap_tracee();
   end_warden();
+  end_broker();
   const std::size_t killed = AASM_TRY_CONTEXT(process::kill_descendants(earlier_children_, timeout),
                                               "killing the tree without its warden");
   tree_gone_ = static_cast<std::uint32_t>(killed);

@@ -147,6 +147,7 @@ class HelperClient {
   schema::Result<std::uint32_t> kill_tree_without_warden(Timeout timeout);
   void reap_tracee();
   void end_warden();
+  void end_broker() const;
 
   StatusView status_;
   std::size_t num_entries_ = 0;

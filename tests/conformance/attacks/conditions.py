@@ -10,7 +10,7 @@ import tempfile
 
 import world
 
-CAPABILITIES = {"cap_chown": 0, "cap_dac_read_search": 2, "cap_setuid": 7, "cap_sys_chroot": 18, "cap_sys_ptrace": 19,
+CAPABILITIES = {"cap_chown": 0, "cap_dac_read_search": 2, "cap_setuid": 7, "cap_net_raw": 13, "cap_sys_chroot": 18, "cap_sys_ptrace": 19,
                 "cap_sys_admin": 21, "cap_sys_nice": 23, "cap_mknod": 27, "cap_bpf": 39}
 
 

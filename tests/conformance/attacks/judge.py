@@ -84,14 +84,25 @@ def judge_run(scenario, seen):
     return complaints
 
 
-def wanted_events(scenario):
+def wanted_events(scenario, places):
     """As the data writes it: [call, rule, errno] with what else the scenario says of it."""
-    return [{"cause": "policy", "outcome": "denied", "count": 1, **event} for event in scenario.get("events", [])]
+    return [{"cause": "policy", "outcome": "denied", "count": 1, **event, "call": event["call"].format(**places)}
+            for event in scenario.get("events", [])]
+
+
+def called(event):
+    """The system call, or what was done with which socket or address."""
+    found = event["object"]
+    if found["type"] == "syscall":
+        return found["name"]
+    if found["type"] == "address":
+        return f"{event['operation']} {found['address']}:{found['port']}/{found['protocol']}"
+    return f"{event['operation']} {found['name']}"
 
 
 def judge_events(scenario, seen, depth):
-    wanted = wanted_events(scenario)
-    found = [{"call": event["object"]["name"], "rule": event["rule"], "errno": event["errno"], "cause": event["cause"],
+    wanted = wanted_events(scenario, seen.places)
+    found = [{"call": called(event), "rule": event["rule"], "errno": event["errno"], "cause": event["cause"],
               "outcome": event["outcome"], "count": event["count"]} for event in seen.events()]
     compared = [{key: one[key] for key in ("call", "rule", "errno", "cause", "outcome", "count")} for one in wanted]
 
@@ -131,8 +142,10 @@ def merged(events):
 
 
 def judge_event(scenario, seen, depth, event):
-    if (event["operation"], event["object"]["type"], event["domain"]) != ("call", "syscall", "syscall"):
-        return [f"event {event['number']} is no system call: {event}"]
+    about = (event["operation"], event["object"]["type"], event["domain"])
+    on_socket = about[0] in ("connect", "bind", "socket") and about[1] in ("address", "socket")
+    if about != ("call", "syscall", "syscall") and not (on_socket and about[2] == "network_egress"):
+        return [f"event {event['number']} is of neither a system call nor a socket: {event}"]
     if event["reply"] == "caller_gone":
         # Who was killed while asking has no lineage left, and its call never ran: it counts for no claim.
         expected = any("at_most" in one for one in scenario.get("events", []))

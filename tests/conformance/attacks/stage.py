@@ -62,6 +62,13 @@ def serve_at(path, closing):
     closing.callback(listener.close)
 
 
+def listen_at_loopback(closing):
+    """A listener outside; its port."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    closing.callback(listener.close)
+    return listener.getsockname()[1]
+
+
 class Stage:
     def __init__(self, shared, scenario):
         self.world = world.World(shared)
@@ -91,6 +98,8 @@ class Stage:
         if self.names("service"):
             self.places["service"] = str(self.world.outside / "service")
             serve_at(self.places["service"], self.world.closing)
+        if self.names("listener"):
+            self.places["listener"] = str(listen_at_loopback(self.world.closing))
         if self.names("ledger_fd"):
             idle = self.start_idle()
             self.places["ledger_fd"] = str(ledger_descriptor(idle.pid))

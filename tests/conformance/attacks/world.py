@@ -28,6 +28,8 @@ POLICIES = {
     "no_execute_list": {"execute": None},
     "tools_run": {"execute": ["{bin}", "/usr", "/bin", "/lib", "/lib64"], "read": ["/usr", "/bin", "/lib", "/lib64"]},
     "terminal": {"write": ["/dev/tty"]},
+    "network": {"network": "egress: [], bind: { allow: [] }"},
+    "one_port": {"network": "egress: [{ host: 127.0.0.1/32, ports: [1], protocol: tcp }]"},
 }
 
 
@@ -47,6 +49,8 @@ def policy_text(name, places):
     calls = wanted.get("syscalls", 'allow: ["@default"]')
     if calls is not None:
         lines.append(f"  syscalls: {{ {calls} }}")
+    if "network" in wanted:
+        lines.append(f"  network: {{ {wanted['network']} }}")
     lines.append("  credentials: { environment: { allow: [PATH, HOME] } }")
     return "\n".join(lines) + "\n"
 

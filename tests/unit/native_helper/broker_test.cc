@@ -316,6 +316,18 @@ TEST_P(BrokerTest, IsAChildOfTheWardenWithoutADumpAndGoesLastAndUncounted) {
   });
 }
 
+TEST_P(BrokerTest, IsNotCountedEitherWhereTheWardenWasKilled) {
+  expect_passes([](Brokered& brokered) -> std::string {
+    auto& client = *brokered.launch.client;
+    ::kill(client.warden_pid(), SIGKILL);
+    const auto killed = client.kill_tree(kPatience);
+    AASM_CHILD_CHECK(killed.has_value(), killed.error().message());
+    AASM_CHILD_CHECK(*killed == 1, std::to_string(*killed) + ": the launch child alone");
+    AASM_CHILD_CHECK(::kill(client.broker_pid(), 0) != 0 && errno == ESRCH, "the broker is left");
+    return {};
+  });
+}
+
 TEST_P(BrokerTest, EndsWithTheSupervisorsEndOfItsSocket) {
   expect_passes([](Brokered& brokered) -> std::string {
     const auto pidfd = process::pidfd_open(brokered.launch.client->broker_pid());
@@ -323,6 +335,44 @@ TEST_P(BrokerTest, EndsWithTheSupervisorsEndOfItsSocket) {
     brokered.broker.close();
     const auto ended = process::wait_ended(pidfd->borrow(), kPatience);
     AASM_CHILD_CHECK(ended && *ended, "");
+    return {};
+  });
+}
+
+// More calls wait than the broker has threads for: those beyond are refused, all are answered, and
+// the memory stays bounded.
+TEST_P(BrokerTest, AsManyWaitAsThereAreThreadsForAndTheRestIsRefused) {
+  expect_passes([](Brokered& brokered) -> std::string {
+    int ends[2] = {-1, -1};
+    AASM_CHILD_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "");
+    const Fd ours(ends[0]);
+    Fd theirs(ends[1]);
+    constexpr int kAsked = 300;
+    int refused = 0;
+    int answered = 0;
+    std::uint64_t id = start_waiting_send(brokered, ours);
+    BrokerOrder order =
+        order_of(BrokerKind::kSend, ours, {}, wire::kBrokerMayWait | wire::kBrokerStream);
+    order.data = std::string(4096, 'y');
+    for (int sent = 1; sent < kAsked;) {
+      const auto done = brokered.broker.send(++id, order);
+      AASM_CHILD_CHECK(done.has_value(), done.error().message());
+      sent += *done ? 1 : 0;
+      for (auto answer = brokered.broker.receive(); answer && *answer;
+           answer = brokered.broker.receive()) {
+        ++answered;
+        refused += (*answer)->fault && (*answer)->result == -ENOBUFS ? 1 : 0;
+      }
+    }
+    theirs.reset();
+    while (answered < kAsked) {
+      const auto answer = brokered.wait();
+      AASM_CHILD_CHECK(answer.call != 0, std::to_string(answered) + " answered");
+      ++answered;
+      refused += answer.fault && answer.result == -ENOBUFS ? 1 : 0;
+    }
+    AASM_CHILD_CHECK(refused > 0 && refused <= kAsked - static_cast<int>(wire::kMaxBrokerWaiting),
+                     std::to_string(refused));
     return {};
   });
 }

@@ -31,6 +31,7 @@ const Attempts& call_attempts();
 const Attempts& namespace_attempts();
 const Attempts& channel_attempts();
 const Attempts& evidence_attempts();
+const Attempts& network_attempts();
 
 // 0 for a result that is not negative, else errno.
 int result_of(long returned);
