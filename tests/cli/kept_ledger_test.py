@@ -1,5 +1,6 @@
 """Ledgers of earlier versions, and what is printed of them (tests/testdata/kept_ledgers/README.md)."""
 
+import copy
 import gzip
 import json
 import os
@@ -59,6 +60,46 @@ class Kept(aasm_case.AasmCase):
                     accepted |= self.compare(folder / "reports" / (name + suffix), done.stdout)
         if accepted:
             self.skipTest("reports were written anew")
+
+    def saved(self, folder):
+        """Reports that the version which wrote the ledger had saved of its runs, each with the run's id."""
+        for path in sorted((folder / "saved").glob("*.json")):
+            report = json.loads(path.read_text(encoding="utf-8"))
+            yield report["run"]["id"], report
+
+    def held_against(self, report):
+        path = self.work / "saved.json"
+        path.write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+        status, verified = self.verify_json("ledger.db", *TRUST, "--report", path)
+        return status, [group["code"] for group in verified["findings"]["groups"]], verified
+
+    def test_a_report_saved_then_and_one_of_today_are_those_of_the_run(self):
+        for folder in self.folders:
+            self.lay_out(folder)
+            today = {run["id"]: run["report"] for run in self.verify_json("ledger.db", *TRUST)[1]["runs"]["newest"]}
+            compared = 0
+            for run, report in self.saved(folder):
+                self.assertNotEqual(report, today[run])
+                for one in (report, today[run]):
+                    status, codes, verified = self.held_against(one)
+                    self.assertEqual((status, codes), (0, []), verified)
+                    compared += 1
+            self.assertGreater(compared, 0)
+
+    def test_a_report_saved_then_and_changed_since_differs(self):
+        for folder in self.folders:
+            self.lay_out(folder)
+            for _run, report in self.saved(folder):
+                for change in (lambda one: one["domains"][4].update(claim="observed"),
+                               lambda one: one["authority"].update(least_authority=not one["authority"]["least_authority"]),
+                               lambda one: one["authority"]["reasons"].append("another"),
+                               lambda one: one["domains"][4].pop("decisions"),
+                               lambda one: one["policy"].update(source="elsewhere.yaml"),  # half of a report of today
+                               lambda one: one.pop("contradictions")):
+                    changed = copy.deepcopy(report)
+                    change(changed)
+                    status, codes, _verified = self.held_against(changed)
+                    self.assertEqual((status, codes), (1, ["report_differs"]))
 
     def reports(self, folder):
         """Name, status and arguments of each; the ledger is as that report wants it."""

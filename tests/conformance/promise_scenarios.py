@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from typing import Any
 
 from scenarios import Run, degraded
 
@@ -85,6 +87,62 @@ def the_backends_class(run: Run) -> None:
         run.body(kind)[name] = "process"
 
 
+def _inventory(run: Run) -> dict[str, Any]:
+    ambient: dict[str, Any] = run.body("plan.resolved")["ambient"]
+    return ambient
+
+
+def _control(run: Run, name: str) -> dict[str, Any]:
+    [control] = [one for one in run.body("control.prepared")["controls"] if one["id"] == name]
+    return control
+
+
+def more_names_than_the_inventory(run: Run) -> None:
+    _control(run, "environment")["names"].append("KUBECONFIG")
+
+
+def fewer_names_than_the_inventory(run: Run) -> None:
+    _inventory(run)["delegated"] += 1
+
+
+def other_names_removed_than_the_inventory(run: Run) -> None:
+    _inventory(run)["removed"] += 1
+
+
+def a_credential_the_controls_do_not_know(run: Run) -> None:
+    _inventory(run)["sensitive"].append({"name": "KUBECONFIG", "kind": "credential_file", "fate": "ambient_unremoved"})
+
+
+def no_inventory(run: Run) -> None:
+    del run.body("plan.resolved")["ambient"]
+
+
+def names_in_two_controls(run: Run) -> None:
+    first = _control(run, "environment")
+    second = copy.deepcopy(first)
+    second["id"] = "environment.2"
+    second["names"], first["names"] = first["names"][:1], first["names"][1:] + first["names"][1:]
+    run.body("control.prepared")["controls"].append(second)
+
+
+def passed_on_but_not_inherited(run: Run) -> None:
+    _control(run, "descriptors")["descriptors"].append(77)
+
+
+def passed_on_perhaps_unlisted(run: Run) -> None:
+    passed_on_but_not_inherited(run)
+    _inventory(run)["descriptors_unlisted"] = 1
+
+
+def passed_on_but_removed(run: Run) -> None:
+    _inventory(run)["descriptors"].append({"number": 77, "kind": "socket", "writable": True, "fate": "removed"})
+    passed_on_but_not_inherited(run)
+
+
+def closed_but_ambient(run: Run) -> None:
+    _inventory(run)["descriptors"].append({"number": 77, "kind": "socket", "writable": True, "fate": "ambient_unremoved"})
+
+
 # What each must be found to be; the others are nothing.
 FOUND = {
     enforced_but_unsupported: "outcome_exceeds_probe", enforced_but_not_probed: "outcome_exceeds_probe",
@@ -93,8 +151,11 @@ FOUND = {
     degraded_above_its_descendants: "degraded_exceeds_probe",
     degraded_to_prevention_above_probe: "degraded_exceeds_probe", degraded_to_a_level_of_its_own: "degraded_exceeds_probe",
     backend_unavailable: "backend_was_unavailable", backend_rejected: "backend_was_unavailable",
-    another_class_in_the_plan: "isolation_class_differs", another_boundary: "isolation_class_differs"}
+    another_class_in_the_plan: "isolation_class_differs", another_boundary: "isolation_class_differs",
+    **dict.fromkeys((more_names_than_the_inventory, fewer_names_than_the_inventory, other_names_removed_than_the_inventory,
+                     a_credential_the_controls_do_not_know, passed_on_but_not_inherited, passed_on_but_removed,
+                     closed_but_ambient), "inventory_differs")}
 
 
 SCENARIOS: tuple[Callable[[Run], None], ...] = tuple(
-    one for name, one in list(globals().items()) if getattr(one, "__module__", "") == __name__)
+    one for name, one in list(globals().items()) if getattr(one, "__module__", "") == __name__ and name[0] != "_")

@@ -276,6 +276,8 @@ const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs = {{
      "The plan's backend is one that the records say could not be used or was not selected."},
     {Code::kIsolationClassDiffers, "isolation_class_differs", kF,
      "The run, its plan and the probe of its backend name different classes of isolation."},
+    {Code::kInventoryDiffers, "inventory_differs", kF,
+     "What the launcher says that it held is not what the controls say was passed on or removed."},
 
     {Code::kRunOpenedMissing, "run_opened_missing", kI,
      "The run's first record is not at hand, so nothing is claimed."},

@@ -9,6 +9,7 @@ from . import plan_digest
 from .evidence import rule_ids, same_boot
 from .event_contradictions import event_contradictions
 from .facts import BATCHES, SETUP, Facts
+from .inventory import inventory
 from .promises import promises
 
 ONCE = ("policy.resolved", "plan.resolved", "plan.refused", "process.started", "process.exited")
@@ -25,7 +26,7 @@ def contradictions(facts: Facts) -> list[Found]:
 
 
 def _all(facts: Facts) -> Iterator[Found]:
-    for check in (_signers, _repeated, _start, _order, _policy_and_plan, _probe, promises, _controls, _end):
+    for check in (_signers, _repeated, _start, _order, _policy_and_plan, _probe, promises, inventory, _controls, _end):
         yield from check(facts)
     yield from event_contradictions(facts)
 

@@ -188,6 +188,58 @@ std::vector<Row> promise_rows() {
   };
 }
 
+schema::AmbientAuthority& inventory(Records& run) {
+  return *body_of<schema::PlanResolved>(run).ambient;
+}
+
+schema::Control& environment(Records& run) {
+  return body_of<schema::ControlPrepared>(run).controls.at(3);
+}
+
+schema::Control& descriptors(Records& run) {
+  return body_of<schema::ControlPrepared>(run).controls.at(4);
+}
+
+std::vector<Row> inventory_rows() {
+  using schema::AuthorityFate;
+  constexpr Code kCode = Code::kInventoryDiffers;
+  return {
+      {"a name was passed on that the inventory does not count", kCode,
+       [](Records& run) { environment(run).names.emplace_back("HOME"); }},
+      {"the inventory counts a name that was not passed on", kCode,
+       [](Records& run) { ++inventory(run).delegated; }},
+      {"the inventory counts a name that was passed on as not removed", kCode,
+       [](Records& run) { inventory(run).ambient_unremoved = 1; }},
+      {"a name was removed that the inventory does not count", kCode,
+       [](Records& run) { environment(run).removed.emplace_back("HOME"); }},
+      {"another name was removed", kCode,
+       [](Records& run) { environment(run).removed = {"KUBECONFIG"}; }},
+      {"a credential is delegated by the inventory alone", kCode,
+       [](Records& run) { inventory(run).sensitive.at(0).fate = AuthorityFate::kDelegated; }},
+      {"a credential is ambient by the inventory alone", kCode,
+       [](Records& run) {
+         inventory(run).sensitive.at(0).fate = AuthorityFate::kAmbientUnremoved;
+       }},
+      {"a credential is ambient by the control alone", kCode,
+       [](Records& run) { environment(run).ambient_unremoved = {"KUBECONFIG"}; }},
+      {"a descriptor is delegated and was closed", kCode,
+       [](Records& run) { inventory(run).descriptors.at(3).fate = AuthorityFate::kDelegated; }},
+      {"a descriptor is ambient and was closed", kCode,
+       [](Records& run) {
+         inventory(run).descriptors.at(3).fate = AuthorityFate::kAmbientUnremoved;
+       }},
+      {"a descriptor is removed and was passed on", kCode,
+       [](Records& run) { descriptors(run).descriptors.push_back(7); }},
+      {"a descriptor was passed on that was not inherited", kCode,
+       [](Records& run) { descriptors(run).descriptors.push_back(8); }},
+      {"one below the last that is listed, with others unlisted", kCode,
+       [](Records& run) {
+         inventory(run).descriptors_unlisted = 1;
+         descriptors(run).descriptors.push_back(5);
+       }},
+  };
+}
+
 std::vector<Row> event_rows() {
   return {
       {"a denial under enforcement disabled", Code::kDeniedWithoutBoundary,
@@ -257,7 +309,8 @@ std::vector<Row> exit_rows() {
 }
 
 TEST(ForgedRunTest, EachRowIsFoundAndNothingElse) {
-  for (const auto& rows : {setup_rows(), promise_rows(), event_rows(), exit_rows()}) {
+  for (const auto& rows :
+       {setup_rows(), promise_rows(), inventory_rows(), event_rows(), exit_rows()}) {
     for (const Row& row : rows) {
       SCOPED_TRACE(row.why);
       Records run = sample_run();
@@ -285,6 +338,39 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
            event.object.arch = "i386";
            event.rule = "syscalls.allow";
          });
+       }},
+      {"no inventory", [](Records& run) { body_of<schema::PlanResolved>(run).ambient.reset(); }},
+      {"descriptors that could not be listed",
+       [](Records& run) {
+         inventory(run).descriptors.clear();
+         inventory(run).descriptors_listed = false;
+       }},
+      {"a descriptor beyond those that had room",
+       [](Records& run) {
+         inventory(run).descriptors_unlisted = 1;
+         descriptors(run).descriptors.push_back(8);
+       }},
+      {"names in two controls, one of them twice",
+       [](Records& run) {
+         schema::Control second = environment(run);
+         second.id = "environment.2";
+         environment(run).names = {"PATH", "PATH"};
+         second.names = {"LANG"};
+         body_of<schema::ControlPrepared>(run).controls.push_back(second);
+       }},
+      {"an environment that is left as it is",
+       [](Records& run) {
+         environment(run).installed = false;
+         environment(run).names.clear();
+         environment(run).removed.clear();
+         environment(run).ambient_unremoved = {"GITHUB_TOKEN"};
+         inventory(run) = {.ambient_unremoved = 9, .sensitive = inventory(run).sensitive};
+         inventory(run).sensitive.at(0).fate = schema::AuthorityFate::kAmbientUnremoved;
+       }},
+      {"more ambient credentials than had room",
+       [](Records& run) {
+         environment(run).ambient_unremoved = {"KUBECONFIG"};
+         inventory(run).sensitive_unlisted = 1;
        }},
       {"a call that an allow and a deny rule cover",
        [](Records& run) { add_allow_rule(run, "ptrace"); }},

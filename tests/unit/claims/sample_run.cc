@@ -175,8 +175,8 @@ schema::AmbientAuthority ambient() {
   using schema::AuthorityFate;
   using schema::DescriptorKind;
   schema::AmbientAuthority held;
-  held.removed = 3;
-  held.delegated = 1;
+  held.removed = 1;
+  held.delegated = 2;
   held.sensitive = {
       {"GITHUB_TOKEN", schema::SensitiveKind::kServiceToken, AuthorityFate::kRemoved}};
   held.descriptors_listed = true;
@@ -245,6 +245,7 @@ schema::ControlPrepared prepared() {
   body.controls.push_back(
       control("environment", Domain::kCredential, "exec", {"credentials.environment.allow"}));
   body.controls.back().names = {"PATH", "LANG"};
+  body.controls.back().removed = {"GITHUB_TOKEN"};
   body.controls.push_back(control("descriptors", Domain::kCredential, "close_range", {}));
   body.controls.back().descriptors = {0, 1, 2};
   schema::Control guard =

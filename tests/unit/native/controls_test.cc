@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aasm/planner/environment.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/record.h"
 
@@ -149,6 +150,27 @@ TEST_F(ControlsTest, AnEnvironmentThatPassesWholeIsNoControl) {
       testing::requirement(Domain::kCredential, "credentials.descriptors.allow", {}));
   request_.spec.credentials.ambient_unremoved = {"HOME"};
   EXPECT_EQ(find(list(), "environment", Purpose::kPolicy), nullptr);
+}
+
+// Also when none of the names that pass looks like a credential.
+TEST_F(ControlsTest, AnEnvironmentOfNamesThatNoPolicyHasIsNoControl) {
+  request_.environment = {"EDITOR=vi"};
+  request_.spec.requirements.push_back(
+      testing::requirement(Domain::kCredential, "credentials.descriptors.allow", {}));
+  request_.spec.ambient.ambient_unremoved = 1;
+  EXPECT_EQ(find(list(), "environment", Purpose::kPolicy), nullptr);
+}
+
+// As the plan's inventory has it, with which it is compared.
+TEST_F(ControlsTest, ALongNameIsRecordedByItsBeginning) {
+  request_.environment = {std::string(2000, 'A') + "=1"};
+  request_.spec.requirements.push_back(
+      testing::requirement(Domain::kCredential, "credentials.environment.allow", {}));
+  const std::vector<Control> controls = list();
+  const Control* environment = find(controls, "environment", Purpose::kPolicy);
+  ASSERT_NE(environment, nullptr);
+  EXPECT_THAT(environment->names, ElementsAre(planner::recordable_name(std::string(2000, 'A'))));
+  EXPECT_LT(environment->names.front().size(), 400U);
 }
 
 TEST_F(ControlsTest, ACapabilityCutIsListedOnlyWhereThereWasOne) {

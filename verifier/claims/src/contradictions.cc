@@ -4,6 +4,7 @@
 
 #include "aasm/claims/facts.h"
 
+#include "inventory_checks.h"
 #include "outcome_checks.h"
 #include "probe_checks.h"
 #include "text.h"
@@ -228,6 +229,7 @@ ContradictionLog all_contradictions(const RunFacts& facts) {
   check_probe_present(facts, log);
   check_probes(facts, log);
   check_plan_against_probe(facts, log);
+  check_inventory(facts, log);
   if (facts.exited()) {
     check_exit_cause(facts, log);
   }

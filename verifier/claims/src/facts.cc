@@ -88,6 +88,10 @@ const schema::AmbientAuthority* RunFacts::ambient() const {
   return refused_ && refused_->body.ambient ? &*refused_->body.ambient : nullptr;
 }
 
+bool RunFacts::precedes_inventory() const {
+  return (plan_ || refused_) && ambient() == nullptr;
+}
+
 CredentialNames RunFacts::credentials() const {
   CredentialNames names = credentials_;
   for (const Held<Control>& held : controls_) {

@@ -184,7 +184,7 @@ bool environment_installed(const RunFacts& facts) {
 // What the inventory of the launcher says against it; a missing one is no clean one.
 std::vector<std::string> inventory_reasons(const std::optional<schema::AmbientAuthority>& held) {
   if (!held || !held->descriptors_listed) {
-    return {"no inventory of inherited descriptors is recorded"};
+    return {std::string(kNoInventoryReason)};
   }
   const auto residual = std::count_if(
       held->descriptors.begin(), held->descriptors.end(),

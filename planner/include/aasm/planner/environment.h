@@ -38,8 +38,8 @@ struct EnvironmentPlan {
 // With a stated list only the named variables are kept; a credential of the supervisor is kept
 // back even then. Without one the environment is left as it is, and the names that look like
 // credentials are reported as ambient. Descriptors not stated: 0, 1 and 2. Values are never
-// looked at. Posture and ambient have names as recordable_name() gives them; what does not fit into a
-// record is counted. Pure.
+// looked at. Posture and ambient have names as recordable_name() gives them; what does not fit into
+// a record is counted. Pure.
 EnvironmentPlan plan_environment(const std::vector<std::string>& environment,
                                  const CredentialGrants& grants);
 

@@ -157,6 +157,7 @@ enum class FindingCode : std::uint8_t {
   kDegradedExceedsProbe,
   kBackendWasUnavailable,
   kIsolationClassDiffers,
+  kInventoryDiffers,
   // Open questions of the claims rules.
   kRunOpenedMissing,
   kClaimsRulesUnknown,
@@ -173,7 +174,7 @@ struct FindingSpec {
   std::string_view meaning;  // one sentence
 };
 
-inline constexpr std::size_t kNumFindingCodes = 137;
+inline constexpr std::size_t kNumFindingCodes = 138;
 extern const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs;  // in the order of the enum
 
 const FindingSpec& spec_of(FindingCode code);

@@ -50,6 +50,7 @@ enum class ContradictionCode : std::uint8_t {
   kDegradedExceedsProbe,
   kBackendWasUnavailable,
   kIsolationClassDiffers,
+  kInventoryDiffers,
 };
 
 // One contradiction: how often it was met, and where first. Details are one line and hold no raw
@@ -88,7 +89,7 @@ template <>
 struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
   using E = aasm::claims::ContradictionCode;
   static constexpr std::string_view kWhat = "contradiction";
-  static constexpr std::array<std::pair<E, std::string_view>, 35> kTokens = {{
+  static constexpr std::array<std::pair<E, std::string_view>, 36> kTokens = {{
       {E::kStartedDespiteUnmetRequirement, "started_despite_unmet_requirement"},
       {E::kStartedDespiteRefusal, "started_despite_refusal"},
       {E::kStartedAfterFailedStep, "started_after_failed_step"},
@@ -124,5 +125,6 @@ struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
       {E::kDegradedExceedsProbe, "degraded_exceeds_probe"},
       {E::kBackendWasUnavailable, "backend_was_unavailable"},
       {E::kIsolationClassDiffers, "isolation_class_differs"},
+      {E::kInventoryDiffers, "inventory_differs"},
   }};
 };

@@ -139,6 +139,8 @@ class RunFacts {
   CredentialNames credentials() const;
   // What the launcher held, as the plan or its refusal lists it; nullptr where it is not recorded.
   const schema::AmbientAuthority* ambient() const;
+  // A plan or a refusal without an inventory: written by a version that took none.
+  bool precedes_inventory() const;
   // The numbers an installed descriptor control passes on; else, of a run without a boundary, those
   // of the inventory; nullopt without either.
   std::optional<std::vector<std::int64_t>> descriptors() const;

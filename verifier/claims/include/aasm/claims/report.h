@@ -141,6 +141,15 @@ schema::JsonValue render_json(const IsolationReport& report);
 schema::Result<std::vector<std::string>> compare_claims(const schema::JsonValue& given,
                                                         const schema::JsonValue& recomputed);
 
+// A reason against least authority: what nobody listed may have been anything.
+inline constexpr std::string_view kNoInventoryReason =
+    "no inventory of inherited descriptors is recorded";
+
+// `report`, the JSON of a run that precedes_inventory(), as the versions that wrote such runs
+// derived it: they had no groups of denials, policy source and exit status, and did not count a
+// missing inventory against least authority.
+schema::JsonValue as_before_inventory(schema::JsonValue report);
+
 }  // namespace aasm::claims
 
 template <>
