@@ -162,6 +162,19 @@ TEST_F(LintTest, StatementsAreFoundByTheirIds) {
   }
 }
 
+TEST_F(LintTest, TheTerminalsOfThisUserAreMentioned) {
+  for (const char* path : {"/dev", "/dev/pts"}) {
+    const std::string text = codes("filesystem: {read: {allow: [" + std::string(path) +
+                                   "]}, write: {allow: [" + path + "]}}\n");
+    EXPECT_EQ(text,
+              "W reaches_terminals 1:29 filesystem.read.allow[0]\n"
+              "W reaches_terminals " +
+                  std::string(path == std::string("/dev") ? "1:53" : "1:57") +
+                  " filesystem.write.allow[0]");
+  }
+  EXPECT_EQ(codes("filesystem: {read: {allow: [/dev/null, /dev/tty]}, write: {allow: []}}\n"), "");
+}
+
 class LintEnforcementTest : public LintTest {
  protected:
   static constexpr const char* kText =
