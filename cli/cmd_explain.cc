@@ -2,6 +2,7 @@
 #include "aasm/crypto/prepare.h"
 #include "aasm/planner/explain.h"
 #include "aasm/process/digest_cache.h"
+#include "aasm/process/next_image.h"
 
 #include "commands.h"
 #include "exit_status.h"
@@ -53,6 +54,21 @@ const planner::Backend* asked_backend(const Launch& launch,
   return launch.backends.empty() ? nullptr : launch.backends.front().get();
 }
 
+Result<planner::NeededFile> needed_file(const std::string& path) {
+  const process::NextImage next = AASM_TRY(process::next_image(path));
+  switch (next.kind) {
+    case process::NextImage::Kind::kNone:
+      break;
+    case process::NextImage::Kind::kInterpreter:
+      return planner::NeededFile{planner::NeededFile::Kind::kInterpreter, next.path};
+    case process::NextImage::Kind::kLoader:
+      return planner::NeededFile{planner::NeededFile::Kind::kLoader, next.path};
+    case process::NextImage::Kind::kRefused:
+      return planner::NeededFile{planner::NeededFile::Kind::kRefused};
+  }
+  return planner::NeededFile();
+}
+
 Result<bool> explain_all(const PolicyExplainCommand& command) {
   crypto::prepare();
   const RunCommand run = as_run(command);
@@ -65,7 +81,8 @@ Result<bool> explain_all(const PolicyExplainCommand& command) {
     return probe_backend(backend, launch.conditions, launch.helper_path);
   });
   const auto vocabulary = backend_native::make_syscall_vocabulary();
-  const planner::HostView host = planner::this_host();
+  planner::HostView host = planner::this_host();
+  host.needs = needed_file;
   const planner::ExplainInput input{launch.policy.record.requirements,
                                     launch.policy.places,
                                     launch.spec,

@@ -1,11 +1,16 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "aasm/crypto/prepare.h"
+#include "aasm/process/digest_cache.h"
+#include "aasm/process/outer_run.h"
 
+#include "backends.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "home.h"
+#include "launch.h"
 #include "output_file.h"
 #include "policy_in_use.h"
 #include "policy_text.h"
@@ -45,6 +50,45 @@ std::vector<PolicyFinding> findings_of(const ResolvedPolicy& policy, const Home&
   return planner::lint_policy(policy, context);
 }
 
+schema::CapabilityProbed unavailable(const planner::Backend& backend, std::string reason) {
+  schema::CapabilityProbed probed;
+  probed.backend = backend.identity();
+  probed.unavailable_reason = std::move(reason);
+  return probed;
+}
+
+schema::CapabilityProbed measure(planner::Backend& backend, const planner::ExecutionSpec& spec,
+                                 const Result<schema::HostConditions>& conditions,
+                                 const Result<std::string>& helper) {
+  if (!conditions || !helper) {
+    return unavailable(backend, (helper ? conditions.error() : helper.error()).message());
+  }
+  Result<schema::CapabilityProbed> probed = probe_backend(backend, *conditions, *helper);
+  if (!probed) {
+    return unavailable(backend, "nothing could be measured: " + probed.error().message());
+  }
+  return probed->available ? backend.narrow(spec, std::move(*probed)) : std::move(*probed);
+}
+
+// Measures what this host can carry out of a policy that has loaded. Inside a run nothing is
+// measured: what the boundary there refuses is no fault of the host.
+std::vector<PolicyFinding> enforcement_findings(const ResolvedPolicy& policy, const Home& home) {
+  if (policy.record.state != schema::PolicyState::kEnforced || process::seems_inside_a_run()) {
+    return {};
+  }
+  planner::ExecutionSpec spec;
+  spec.requirements = policy.record.requirements;
+  process::DigestCache digests = process::DigestCache::load(home.file("digests"));
+  const Result<std::string> helper = find_helper();
+  const Result<schema::HostConditions> conditions =
+      helper ? host_conditions(*helper, digests) : Result<schema::HostConditions>(helper.error());
+  std::vector<schema::CapabilityProbed> measured;
+  for (const auto& backend : make_backends()) {
+    measured.push_back(measure(*backend, spec, conditions, helper));
+  }
+  return planner::lint_enforcement(policy, measured);
+}
+
 struct Checked {
   ResolvedPolicy policy;
   std::vector<PolicyFinding> findings;
@@ -57,6 +101,11 @@ Result<Checked> check(const PolicyCheckCommand& command) {
   const std::string workdir = AASM_TRY(enter_working_dir(command.workdir));
   Checked checked{policy_in_use(file, home, workdir), {}};
   checked.findings = findings_of(checked.policy, home, ledger, workdir);
+  for (PolicyFinding& one : enforcement_findings(checked.policy, home)) {
+    checked.findings.push_back(std::move(one));
+  }
+  std::stable_sort(checked.findings.begin(), checked.findings.end(),
+                   [](const auto& a, const auto& b) { return a.severity < b.severity; });
   return checked;
 }
 

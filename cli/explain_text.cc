@@ -65,6 +65,12 @@ std::string answer_text(const Explanation& one, const planner::ResolvedPolicy& p
   }
   std::string out = "  " + padded(one.action.operation, 9) + padded(std::move(verdict), 17) +
                     statement_text(one, policy) + "\n";
+  for (const Explanation& needed : one.needs) {
+    std::string word = planner::verdict_token(needed.verdict);
+    word += needed.host_errno == 0 ? "" : ", the host itself: " + errno_name(needed.host_errno);
+    out += "    " + padded(needed.needed_as, 12) + escape_for_display(needed.action.object) + ": " +
+           word + ", " + statement_text(needed, policy) + "\n";
+  }
   const std::string indent(28, ' ');
   out += indent + mechanism_text(one) + "; record: " + one.record + "\n";
   if (one.host_errno != 0) {
@@ -135,6 +141,23 @@ const char* word_token(planner::PolicyWord word) {
   return "";
 }
 
+JsonValue needs_json(const Explanation& one, const planner::ResolvedPolicy& policy) {
+  JsonValue::Array items;
+  for (const Explanation& needed : one.needs) {
+    const std::string document = needed.rule.empty() ? "" : document_of(needed.rule, policy);
+    items.emplace_back(
+        JsonValue::Object{{"as", needed.needed_as},
+                          {"object", schema::PathBytes(needed.action.object).display()},
+                          {"verdict", planner::verdict_token(needed.verdict)},
+                          {"policy", word_token(needed.policy)},
+                          {"rule", optional_text(needed.rule)},
+                          {"document", optional_text(schema::PathBytes(document).display())},
+                          {"line", needed.line ? JsonValue(*needed.line) : JsonValue()},
+                          {"host_errno", errno_json(needed.host_errno)}});
+  }
+  return items;
+}
+
 JsonValue answer_json(const Explanation& one, const planner::ResolvedPolicy& policy) {
   const std::string document = one.rule.empty() ? "" : document_of(one.rule, policy);
   return JsonValue::Object{{"domain", token(one.action.domain)},
@@ -150,7 +173,8 @@ JsonValue answer_json(const Explanation& one, const planner::ResolvedPolicy& pol
                            {"errno", errno_json(one.view.os_errno)},
                            {"note", optional_text(one.view.note)},
                            {"record", one.record},
-                           {"host_errno", errno_json(one.host_errno)}};
+                           {"host_errno", errno_json(one.host_errno)},
+                           {"needs", needs_json(one, policy)}};
 }
 
 JsonValue object_json(const planner::ExplainedObject& object,

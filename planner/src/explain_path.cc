@@ -78,6 +78,9 @@ class PathExplainer {
     const PolicySaying saying = what_policy_says(input_, action, object, object);
     out_.answers.push_back(explain_action(input_, std::move(action), saying));
     out_.answers.back().host_errno = host_answer(operation);
+    if (operation == "execute" && target_.exists && !target_.is_directory) {
+      AASM_TRY(follow_execution(input_, target_.resolved, out_.answers.back(), out_.notes));
+    }
     return {};
   }
 

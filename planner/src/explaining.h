@@ -30,4 +30,8 @@ Explanation explain_action(const ExplainInput& input, Action action, const Polic
 schema::Result<ExplainedObject> explain_path(const ExplainInput& input, const std::string& what,
                                              const std::string& operation);
 
+// explain_execute.cc: adds to `answer`, which is of executing `program`, what else that takes.
+schema::Result<void> follow_execution(const ExplainInput& input, const std::string& program,
+                                      Explanation& answer, std::vector<std::string>& notes);
+
 }  // namespace aasm::planner

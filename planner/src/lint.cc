@@ -132,10 +132,22 @@ class Lint {
     return walked ? *walked : WalkedPath();
   }
 
+  // A user's terminals can be opened by all that runs as the user.
+  void look_at_terminals(const PolicyRule& rule) {
+    const std::string& granted = rule.selector.value.bytes();
+    if (granted == "/" || granted == "/dev" || granted == "/dev/pts") {
+      add(Severity::kWarning, "reaches_terminals", rule.id,
+          rule.id +
+              " lets the agent at this user's other terminals: at what is typed there, or at "
+              "what is shown");
+    }
+  }
+
   void look_at_read(const PolicyRule& rule) {
     if (rule.operation != "read") {
       return;
     }
+    look_at_terminals(rule);
     const std::string& granted = rule.selector.value.bytes();
     const std::vector<std::string> found = reached(granted, walk(rule), credentials_, true);
     if (!found.empty()) {
@@ -149,6 +161,7 @@ class Lint {
   }
 
   void look_at_write(const PolicyRule& rule) {
+    look_at_terminals(rule);
     const std::string& granted = rule.selector.value.bytes();
     const WalkedPath walked = walk(rule);
     const auto warn = [&](const char* code, const std::vector<std::string>& found,

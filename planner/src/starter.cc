@@ -71,6 +71,10 @@ spec:
 constexpr std::string_view kAfterRead =
     R"(        # Many programs read /proc. It also shows the command lines of other processes:
         # - /proc
+        # For programs that make a terminal of their own (script, tmux, expect) both of these, here and
+        # in the list to write. They let the agent read what you type in your other terminals, too.
+        # - /dev/ptmx
+        # - /dev/pts
     write:
       allow:
         - "${WORKDIR}"
@@ -79,6 +83,8 @@ constexpr std::string_view kAfterRead =
 constexpr std::string_view kAfterWrite =
     R"(        # Shared with other users and programs; set TMPDIR to a directory of your own instead:
         # - /tmp
+        # - /dev/ptmx
+        # - /dev/pts
     execute:
       allow:
         - "${WORKDIR}"

@@ -7,16 +7,21 @@ with what was said of it. AASM_EXPLAIN_PAIRS (default 1200) is the number of att
 import errno
 import json
 import os
+import pathlib
 import random
 import shutil
 import stat
 import subprocess
 import unittest
 
+import jsonschema
+
 import aasm_case
 
 PAIRS = int(os.environ.get("AASM_EXPLAIN_PAIRS", "1200"))
 PAIRS_A_RUN = 400
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((aasm_case.SOURCE / "schema/json/printed/policy-explain.schema.json").read_text(encoding="utf-8")))
 
 # Makes the attempts of a file, one line each, and prints their errors in order: 0, or the error's name. Each
 # attempt leaves the tree as it was, but for what was made for it alone.
@@ -97,6 +102,11 @@ class Tree:
             shutil.copyfile("/bin/true", path)
             self.files.append(path)
             self.modes[path] = rng.choice(MODES)
+        for number in range(20):  # programs that are started by others, by way of others now and then
+            path = rng.choice(self.directories) / f"s{number}"
+            path.write_text(f"#!{rng.choice([*self.files, *self.files, '/bin/true', '/bin/sh', self.root, self.root / 'none'])}\n")
+            self.files.append(path)
+            self.modes[path] = rng.choice([0o755, 0o755, 0o555, 0o644])
         for number in range(30):
             path = rng.choice(self.directories) / f"l{number}"
             target = rng.choice(self.directories + self.files + self.links + [self.root / "nowhere", path])
@@ -192,6 +202,7 @@ class World(aasm_case.AasmCase):
         asked = sorted({path for attempt in attempts for path in attempt[1:] if path})
         done = self.aasm("policy", "explain", "--policy", self.policy, "--format", "json", *asked)
         said = json.loads(done.stdout)
+        SCHEMA.validate(said)
         answers = {one["asked"]: {a["operation"]: a for a in one["answers"]} for one in said["objects"]}
         for path in set(asked) - set(answers):
             self.assertIn("more than 40 symbolic links", done.stderr)
@@ -211,8 +222,9 @@ def open_to(answer):
 
 
 def granted(answer):
-    """Whether the right of the operation alone is granted: executing takes that of reading as well, which the note says."""
-    return open_to(answer) or "grant to read it as well" in (answer["note"] or "")
+    """Whether the right of the operation alone is granted: executing takes that of reading as well, and rights on what the
+    file needs, which the note says."""
+    return open_to(answer) or any(words in (answer["note"] or "") for words in ("grant to read it as well", "it needs the "))
 
 
 class EqualsTheKernel(World):
@@ -291,7 +303,9 @@ class Words(aasm_case.AasmCase):
     def answers(self, *what):
         done = self.explain("--format", "json", *what)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return [a for one in json.loads(done.stdout)["objects"] for a in one["answers"]]
+        said = json.loads(done.stdout)
+        SCHEMA.validate(said)
+        return [a for one in said["objects"] for a in one["answers"]]
 
     def line_of(self, word):
         return 1 + [word in line for line in self.policy.read_text().splitlines()].index(True)
@@ -355,6 +369,50 @@ class Words(aasm_case.AasmCase):
         done = self.explain("/etc/passwd")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("the policy does not load", done.stderr)
+
+    def test_a_script_takes_its_interpreter_and_that_its_loader(self):
+        tool = self.outside / "tool"
+        tool.write_text("#!/bin/sh\necho ran\n")
+        script = self.work / "script"
+        script.write_text(f"#!{tool}\n")
+        for path in (tool, script):
+            path.chmod(0o755)
+        done = self.explain("./script", "--operation", "execute")
+        for words in ("denied (EACCES)", f"it needs the interpreter `{tool}`, which is denied", f"interpreter {tool}: denied",
+                      f"interpreter {os.path.realpath('/bin/sh')}: allowed"):
+            self.assertIn(words, done.stdout)
+        self.assertRegex(done.stdout, r"\n    loader      /\S+: allowed, filesystem\.read\.allow")
+        [answer] = self.answers("./script", "--operation", "execute")
+        self.assertEqual([(one["as"], one["verdict"]) for one in answer["needs"]],
+                         [("interpreter", "denied"), ("interpreter", "allowed"), ("loader", "allowed")])
+        self.assertEqual((answer["verdict"], answer["policy"], answer["needs"][0]["rule"]),
+                         ("denied", "allowed", "filesystem.read.allow"))
+        self.assertIn("Permission denied", self.sh("./script").stderr)
+        self.write_policy(read=[self.outside])
+        [answer] = self.answers("./script", "--operation", "execute")
+        self.assertEqual(answer["verdict"], "allowed")
+        self.assertEqual(self.sh("./script").stdout, "ran\n")
+
+    def test_a_program_takes_the_loader_it_names(self):
+        """A copy of /bin/true that names a loader of ours, which policy grants or not."""
+        loader = self.root / "ld"
+        own = b"/lib64/ld-linux-x86-64.so.2\0"
+        content = pathlib.Path("/bin/true").read_bytes()
+        if content.count(own) != 1 or len(str(loader)) >= len(own):
+            self.skipTest("the name of a loader of ours does not fit where /bin/true has its own")
+        shutil.copyfile("/lib64/ld-linux-x86-64.so.2", loader)
+        program = self.work / "program"
+        program.write_bytes(content.replace(own, str(loader).encode().ljust(len(own), b"\0")))
+        for path in (loader, program):
+            path.chmod(0o755)
+        for read, verdict, status in (((), "denied", 126), ((loader,), "allowed", 0)):
+            self.write_policy(read=read)
+            [answer] = self.answers("./program", "--operation", "execute")
+            self.assertEqual((answer["verdict"], [one["object"] for one in answer["needs"]]), (verdict, [str(loader)]))
+            self.assertEqual(self.sh("./program").returncode, status)
+        loader.unlink()
+        [answer] = self.answers("./program", "--operation", "execute")
+        self.assertEqual(answer["host_errno"], "ENOENT")
 
     def test_it_writes_nothing_and_needs_no_ledger(self):
         shutil.rmtree(self.home)

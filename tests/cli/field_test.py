@@ -5,6 +5,8 @@ import pathlib
 import shutil
 import signal
 import stat
+import subprocess
+import time
 import unittest
 
 import aasm_case
@@ -74,6 +76,82 @@ class Workspace(aasm_case.AasmCase):
         self.write_policy(EVERY_LAYER.format(more="").replace("[PATH, LANG]", "[PATH, LANG, TMPDIR]"))
         done = self.run_exec("/usr/bin/make", "-s", env={**self.env, "TMPDIR": str(self.work)})
         self.assertEqual((done.returncode, done.stdout), (0, "built\n"), done.stderr)
+
+
+    # Case 11, with what it was reported of. The toolchain itself and not the `cargo` of rustup, which looks for one.
+    def test_cargo_build_works_under_every_layer(self):
+        toolchain = cargo_toolchain()
+        if toolchain is None:
+            self.skipTest("no cargo that this user may run; make and cc are tried above")
+        self.write_policy(EVERY_LAYER.format(more="").replace("[/usr,", f'["{toolchain}", /usr,')
+                          .replace("[PATH, LANG]", "[PATH, LANG, TMPDIR, CARGO_HOME]"))
+        (self.work / "src").mkdir()
+        (self.work / "src/main.rs").write_text('mod other;\nfn main() { println!("{}", other::WORD); }\n')
+        (self.work / "src/other.rs").write_text('pub const WORD: &str = "built";\n')
+        (self.work / "Cargo.toml").write_text('[package]\nname = "sample"\nversion = "0.1.0"\nedition = "2021"\n')
+        env = {**self.env, "TMPDIR": str(self.work), "CARGO_HOME": str(self.work / ".cargo"),
+               "PATH": f"{toolchain}/bin:{self.env['PATH']}"}
+        for word in ("built", "again"):  # the second build is by what the first left behind
+            (self.work / "src/other.rs").write_text(f'pub const WORD: &str = "{word}";\n')
+            done = self.run_exec(f"{toolchain}/bin/cargo", "run", "--quiet", "--offline", env=env)
+            self.assertEqual((done.returncode, done.stdout), (0, word + "\n"), done.stderr)
+
+    # Case 85. No tree is walked and no list of files goes to a command: a workspace costs a launch nothing. AASM_LARGE_TREE=300000
+    # is the long form.
+    def test_a_large_workspace_with_a_folder_that_cannot_be_read_starts(self):
+        prefixes = [self.work / f"x{number}" for number in range(15)]
+        for prefix in prefixes:
+            prefix.mkdir()
+        granted = ", ".join(f'"{prefix}"' for prefix in prefixes)
+        self.write_policy(EVERY_LAYER.format(more="").replace('"${WORKDIR}"', granted).replace("]\n", "]\n", 1))
+
+        def launch():
+            begin = time.monotonic()
+            done = self.run_exec("/bin/cat", str(prefixes[7] / "0/f0"))
+            return time.monotonic() - begin, done
+
+        (prefixes[7] / "0").mkdir()
+        (prefixes[7] / "0/f0").write_text("found\n")
+        small = min(launch()[0] for _ in range(3))
+        grown = plant(prefixes, int(os.environ.get("AASM_LARGE_TREE", "3000")))
+        closed = prefixes[3] / "closed"
+        closed.mkdir(mode=0)
+        self.addCleanup(closed.chmod, 0o700)
+        records = len(self.bodies("control.prepared"))
+        large = []
+        for _ in range(3):
+            took, done = launch()
+            self.assertEqual((done.returncode, done.stdout), (0, "found\n"), done.stderr)
+            large.append(took)
+        self.assertEqual(len(self.bodies("control.prepared")), records)
+        print(f"{grown} files: {1000 * small:.0f} ms before, {1000 * min(large):.0f} ms with them")
+        if "AASM_LARGE_TREE" in os.environ:
+            self.assertLess(min(large), small + 0.1)
+
+
+def plant(folders, count):
+    """Makes `count` files, a thousand a folder."""
+    made = 0
+    while made < count:
+        folder = folders[made // 1000 % len(folders)] / str(made // 1000 + 1)
+        folder.mkdir()
+        for number in range(min(1000, count - made)):
+            os.close(os.open(folder / f"f{number}", os.O_CREAT | os.O_WRONLY))
+        made += min(1000, count - made)
+    return made
+
+
+def cargo_toolchain():
+    """The folder of a Rust toolchain that this user may run, or None."""
+    for rustc in ("rustc", os.path.expanduser("~/.cargo/bin/rustc")):
+        try:
+            done = subprocess.run([rustc, "--print", "sysroot"], capture_output=True, text=True, timeout=60, check=False)
+        except OSError:
+            continue
+        folder = pathlib.Path(done.stdout.strip())
+        if done.returncode == 0 and (folder / "bin/cargo").exists() and shutil.which("cc"):
+            return folder
+    return None
 
 
 class MissingBackends(aasm_case.AasmCase):

@@ -400,6 +400,19 @@ class FieldReports(PolicyCase):
         self.ok("policy", "init", "--output", self.policy)
         script = "echo x > /dev/null; head -c4 /dev/urandom | wc -c; head -c2 /dev/zero | wc -c"
         self.assertEqual(self.sh(script).stdout.split(), ["4", "2"])
+        # A terminal of one's own is granted by two lines that are there and commented out, since with them the user's
+        # other terminals are open as well; without them what asks for one is told.
+        terminal = ("import os, pty; m, s = pty.openpty(); os.write(s, b'made'); print(os.read(m, 4).decode(), os.isatty(s))")
+        self.assertIn("OSError", self.python(terminal).stderr)
+        for line in ("- /dev/ptmx", "- /dev/pts"):
+            self.policy.write_text(self.policy.read_text().replace(f"# {line}\n", f"{line}\n"))
+        self.assertEqual(self.python(terminal).stdout, "made True\n")
+        if shutil.which("script"):
+            done = self.run_exec("/usr/bin/script", "-qc", "test -t 0 && echo terminal", "/dev/null")
+            self.assertEqual((done.returncode, done.stdout.strip()), (0, "terminal"), done.stderr)
+        _, answer = self.check_json(self.policy)
+        self.assertEqual([one["rule"].split(".")[1] for one in answer["findings"] if one["code"] == "reaches_terminals"],
+                         ["read", "write"])
 
     def test_the_program_cannot_change_the_policy_it_runs_under(self):
         # Case 83: inside a writable grant it is refused, through a link too; elsewhere it is out of

@@ -1,6 +1,8 @@
 #include "aasm/planner/explain.h"
 
 #include <cerrno>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -188,6 +190,128 @@ TEST_F(ExplainTest, AFileOfTheNameOfAHostIsMentioned) {
   EXPECT_EQ(explained("notes.txt").notes,
             (std::vector<std::string>{"taken for a host; for the file of this name write "
                                       "./notes.txt"}));
+}
+
+class ExplainExecuteTest : public ExplainTest {
+ protected:
+  ExplainExecuteTest() {
+    load("filesystem:\n  read: {allow: [/usr, /bin]}\n  write: {allow: []}\n");
+    host_.resolve = [](const std::string& path) {
+      WalkedPath walked;
+      walked.resolved = path;
+      walked.exists = path.find("absent") == std::string::npos;
+      walked.os_errno = walked.exists ? 0 : ENOENT;
+      return schema::Result<WalkedPath>(walked);
+    };
+    host_.needs = [this](const std::string& path) -> schema::Result<NeededFile> {
+      if (path.find("closed") != std::string::npos) {
+        return schema::Error(schema::ErrorCode::kPermissionDenied, "no");
+      }
+      const auto found = needs_.find(path);
+      return found == needs_.end() ? NeededFile() : found->second;
+    };
+  }
+
+  Explanation executed(const std::string& path) { return explained(path, "execute").answers.at(0); }
+  std::string needs_of(const std::string& path) {
+    std::string text;
+    for (const Explanation& one : executed(path).needs) {
+      text += one.needed_as + " " + one.action.object + " " + verdict_token(one.verdict) + ";";
+    }
+    return text;
+  }
+
+  // A backend that refuses to execute what is below /opt.
+  class Refusing final : public Backend {
+   public:
+    schema::BackendIdentity identity() const override { return {}; }
+    schema::IsolationClass isolation_class() const override {
+      return schema::IsolationClass::kProcess;
+    }
+    bool experimental() const override { return false; }
+    schema::Result<schema::CapabilityProbed> probe(const ProbeRequest&) override {
+      return schema::CapabilityProbed();
+    }
+    schema::CapabilityProbed narrow(const ExecutionSpec&,
+                                    schema::CapabilityProbed measured) const override {
+      return measured;
+    }
+    std::vector<std::string> steps(const ExecutionSpec&) const override { return {}; }
+    ActionView view(const ExecutionSpec&, const Action& action) const override {
+      ActionView view = answered(action.object.starts_with("/opt") ? ActionAnswer::kDenied
+                                                                   : ActionAnswer::kAllowed);
+      view.os_errno = view.answer == ActionAnswer::kDenied ? EACCES : 0;
+      return view;
+    }
+    schema::Result<std::unique_ptr<PreparedExecution>> prepare(const LaunchRequest&) override {
+      return schema::Error(schema::ErrorCode::kUnsupported, "planning only");
+    }
+  };
+
+  std::map<std::string, NeededFile> needs_;
+};
+
+constexpr NeededFile::Kind kInterpreter = NeededFile::Kind::kInterpreter;
+constexpr NeededFile::Kind kLoader = NeededFile::Kind::kLoader;
+
+TEST_F(ExplainExecuteTest, AScriptNeedsItsInterpretersAndTheirLoader) {
+  needs_["/usr/script"] = {kInterpreter, "/usr/outer"};
+  needs_["/usr/outer"] = {kInterpreter, "/bin/sh"};
+  needs_["/bin/sh"] = {kLoader, "/usr/ld.so"};
+  needs_["/usr/ld.so"] = {kLoader, "/usr/never"};
+  EXPECT_EQ(
+      needs_of("/usr/script"),
+      "interpreter /usr/outer allowed;interpreter /bin/sh allowed;loader /usr/ld.so allowed;");
+  EXPECT_EQ(executed("/usr/script").verdict, ActionVerdict::kAllowed);
+}
+
+TEST_F(ExplainExecuteTest, WhatIsDeniedOfOneIsDeniedOfTheProgram) {
+  needs_["/usr/script"] = {kInterpreter, "/opt/tool"};
+  const Refusing refusing;
+  const auto object =
+      explain({policy_.requirements, policy_.places, spec_, &refusing, calls_, host_, "/work"},
+              "/usr/script", "execute");
+  ASSERT_TRUE(object);
+  const Explanation& answer = object->answers.at(0);
+  EXPECT_EQ(answer.verdict, ActionVerdict::kDenied);
+  EXPECT_EQ(answer.view.os_errno, EACCES);
+  EXPECT_EQ(answer.view.note, "it needs the interpreter `/opt/tool`, which is denied");
+  EXPECT_EQ(answer.policy, PolicyWord::kAllowed);  // of the script itself
+  EXPECT_EQ(answer.needs.at(0).policy, PolicyWord::kDenied);
+}
+
+TEST_F(ExplainExecuteTest, WhatNobodyEnforcesIsSaidOfTheProgramToo) {
+  needs_["/usr/script"] = {kInterpreter, "/opt/tool"};
+  EXPECT_EQ(executed("/usr/script").verdict, ActionVerdict::kNotEnforced);
+}
+
+TEST_F(ExplainExecuteTest, TheHostsAnswerIsThatOfTheFirstFileThatIsMissing) {
+  needs_["/usr/script"] = {kInterpreter, "/usr/absent"};
+  EXPECT_EQ(executed("/usr/script").host_errno, ENOENT);
+  needs_["/usr/bad"] = {NeededFile::Kind::kRefused, ""};
+  EXPECT_EQ(executed("/usr/bad").host_errno, ENOEXEC);
+  needs_["/usr/again"] = {kInterpreter, "/usr/again"};
+  EXPECT_EQ(executed("/usr/again").host_errno, ELOOP);
+  EXPECT_EQ(executed("/usr/again").needs.size(), 4U);
+}
+
+TEST_F(ExplainExecuteTest, ARelativeInterpreterStartsFromTheWorkingDirectory) {
+  needs_["/usr/script"] = {kInterpreter, "tool"};
+  EXPECT_EQ(executed("/usr/script").needs.at(0).action.object, "/work/dir/tool");
+}
+
+TEST_F(ExplainExecuteTest, WhatCannotBeReadIsSaid) {
+  const ExplainedObject object = explained("/usr/closed", "execute");
+  EXPECT_TRUE(object.answers.at(0).needs.empty());
+  ASSERT_EQ(object.notes.size(), 1U);
+  EXPECT_NE(object.notes.front().find("is not known"), std::string::npos);
+}
+
+TEST_F(ExplainExecuteTest, OtherOperationsNeedNothing) {
+  needs_["/usr/script"] = {kInterpreter, "/opt/tool"};
+  for (const Explanation& one : explained("/usr/script").answers) {
+    EXPECT_EQ(one.needs.empty(), one.action.operation != "execute") << one.action.operation;
+  }
 }
 
 }  // namespace

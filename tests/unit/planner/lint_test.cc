@@ -162,5 +162,84 @@ TEST_F(LintTest, StatementsAreFoundByTheirIds) {
   }
 }
 
+TEST_F(LintTest, TheTerminalsOfThisUserAreMentioned) {
+  for (const char* path : {"/dev", "/dev/pts"}) {
+    const std::string text = codes("filesystem: {read: {allow: [" + std::string(path) +
+                                   "]}, write: {allow: [" + path + "]}}\n");
+    EXPECT_EQ(text,
+              "W reaches_terminals 1:29 filesystem.read.allow[0]\n"
+              "W reaches_terminals " +
+                  std::string(path == std::string("/dev") ? "1:53" : "1:57") +
+                  " filesystem.write.allow[0]");
+  }
+  EXPECT_EQ(codes("filesystem: {read: {allow: [/dev/null, /dev/tty]}, write: {allow: []}}\n"), "");
+}
+
+class LintEnforcementTest : public LintTest {
+ protected:
+  static constexpr const char* kText =
+      "filesystem: {read: {allow: [/usr]}, write: {allow: []}}\nnetwork:\n  allowlist: [a.b]\n"
+      "posture: {network_egress: degrade_if_unavailable}\n";
+
+  // "error code 3:14: text" for each finding, with the domains that `backends` carry out.
+  std::string said(const std::vector<schema::CapabilityProbed>& backends) const {
+    std::string all;
+    for (const PolicyFinding& one : lint_enforcement(resolve(kText), backends)) {
+      all += (one.severity == Severity::kError ? "E " : "W ") + one.code;
+      all += one.where.at ? " " + std::to_string(one.where.at->line) + ":" +
+                                std::to_string(one.where.at->column)
+                          : "";
+      all += ": " + one.where.text + "\n";
+    }
+    return all;
+  }
+  static schema::CapabilityProbed backend(const std::vector<schema::Domain>& domains) {
+    std::vector<schema::DomainCapability> list;
+    for (const schema::Domain domain : domains) {
+      list.push_back(testing::preventing(domain));
+    }
+    return testing::capabilities(std::move(list));
+  }
+};
+
+TEST_F(LintEnforcementTest, WhatIsCarriedOutIsNotMentioned) {
+  EXPECT_EQ(said({backend({schema::Domain::kFilesystemRead, schema::Domain::kFilesystemWrite,
+                           schema::Domain::kNetworkEgress, schema::Domain::kNameResolution})}),
+            "");
+}
+
+TEST_F(LintEnforcementTest, PostureMakesItAnErrorOrAWarningAtTheStatement) {
+  const std::string text =
+      said({backend({schema::Domain::kFilesystemRead, schema::Domain::kFilesystemWrite})});
+  EXPECT_NE(text.find("W not_enforced_here 3:3: "), std::string::npos) << text;
+  EXPECT_NE(text.find("E not_enforced_here 3:3: "), std::string::npos) << text;
+  EXPECT_NE(text.find("`posture.network_egress` is degrade_if_unavailable"), std::string::npos);
+  EXPECT_NE(text.find("refuse unpermitted actions of name_resolution"), std::string::npos) << text;
+  EXPECT_EQ(text.find("filesystem_"), std::string::npos) << text;
+}
+
+TEST_F(LintEnforcementTest, OneBackendThatCarriesItOutIsEnough) {
+  const schema::CapabilityProbed files =
+      backend({schema::Domain::kFilesystemRead, schema::Domain::kFilesystemWrite});
+  const schema::CapabilityProbed names =
+      backend({schema::Domain::kNetworkEgress, schema::Domain::kNameResolution});
+  EXPECT_EQ(said({files, names}), "");
+}
+
+TEST_F(LintEnforcementTest, WithoutABackendPostureHelpsNot) {
+  schema::CapabilityProbed none = backend({});
+  none.available = false;
+  none.unavailable_reason = "no Landlock";
+  const std::string text = said({none});
+  EXPECT_EQ(text.find("W "), std::string::npos) << text;
+  for (const char* domain :
+       {"filesystem_read", "filesystem_write", "network_egress", "name_resolution"}) {
+    EXPECT_NE(text.find("carries out " + std::string(domain) + ", whatever posture says: "),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_NE(said({}).find("no backend is built"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace aasm::planner

@@ -39,6 +39,10 @@ struct Explanation {
   ActionView view;
   std::string record;  // a sentence: what would stand in the ledger
   int host_errno = 0;  // a path: what the host itself answers, whatever the policy says
+  // Of executing a file: what the kernel opens besides it, in its order, each judged by itself. The
+  // verdict above is over all of them.
+  std::vector<Explanation> needs = {};
+  std::string needed_as = {};  // of one of `needs`: interpreter, loader
 };
 
 struct ExplainedObject {
@@ -50,13 +54,27 @@ struct ExplainedObject {
   std::vector<std::string> notes;
 };
 
+// What the kernel opens next to execute a file.
+struct NeededFile {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kInterpreter,  // of "#!"
+    kLoader,       // of an ELF file; nothing comes behind it
+    kRefused,      // the kernel does not execute such a file
+  };
+  Kind kind = Kind::kNone;
+  std::string path = {};  // of the two in the middle; may be relative, to the caller's directory
+};
+
 // How the host is looked at; everything that explaining asks of it.
 struct HostView {
   PathResolver resolve;                                      // walk_path()
   std::function<int(const std::string& path)> look;          // lstat(2): 0 or errno
   std::function<int(const std::string& path, int)> permits;  // faccessat(2), effective ids
+  // Of a file; an Error when it cannot be read. Empty: it is not asked.
+  std::function<schema::Result<NeededFile>(const std::string& path)> needs = {};
 };
-HostView this_host();
+HostView this_host();  // without `needs`
 
 // All of it borrowed for the call.
 struct ExplainInput {

@@ -39,6 +39,12 @@ struct LintContext {
 // errors first. A lower bound: it looks at places that are known, not at all that could be.
 std::vector<PolicyFinding> lint_policy(const ResolvedPolicy& policy, const LintContext& context);
 
+// The stated domains that none of `backends` carries out as stated, in the order of the vocabulary.
+// `backends` is what each that a run could have can do here for this policy (Backend::narrow()). An
+// error where posture requires the domain, for then a run is refused.
+std::vector<PolicyFinding> lint_enforcement(const ResolvedPolicy& policy,
+                                            const std::vector<schema::CapabilityProbed>& backends);
+
 // Where the statement behind a rule, gap or unmapped node stands, by its id. nullopt for an id that
 // names none.
 std::optional<SourceProblem> statement_place(const ResolvedPolicy& policy, std::string_view id);
