@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "aasm/schema/policy_parts.h"
+
 #include "lifecycle.h"
 #include "recorder.h"
 #include "signals.h"
@@ -76,7 +78,9 @@ class Session {
   Result<void> record_decisions() {
     AASM_TRY(recorder_.open(request_.run, request_.opened));
     AASM_TRY(keep_documents());
-    recorder_.submit(request_.policy);
+    for (schema::PolicyResolved& part : schema::split_policy(std::move(request_.policy))) {
+      recorder_.submit(std::move(part));
+    }
     for (const schema::CapabilityProbed& probe : request_.probes) {
       recorder_.submit(probe);
     }

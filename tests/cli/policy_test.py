@@ -343,20 +343,23 @@ class Workspaces(PolicyCase):
 
 
 class Size(PolicyCase):
+    MOST = 4096  # rules and gaps
+
     def test_the_largest_policy_that_loads_runs_and_one_entry_more_is_refused_by_its_size(self):
         def write(rules):
             listed = "".join(f"{self.root}/many/{i:04}, " for i in range(rules))
             return self.file("p.yaml", FILES.replace('"${WORKDIR}"] }\n  write', f'"${{WORKDIR}}", {listed}] }}\n  write'))
 
-        for i in range(1000):
+        for i in range(self.MOST):
             (self.root / f"many/{i:04}").mkdir(parents=True)
-        least, most = 100, 1000
+        least, most = self.MOST - 40, self.MOST
         while most - least > 1:
             half = (least + most) // 2
             least, most = (half, most) if self.check(write(half)).returncode == 0 else (least, half)
         self.policy = write(most)
         done = self.run_exec("/bin/true")
         self.assertEqual(done.returncode, 125)
+        self.assertIn(f"comes to {self.MOST + 1} rules and gaps, and there is room for {self.MOST}", done.stderr)
         self.assertIn("grant directories in place of what lies in them", done.stderr)
         self.policy = write(least)
         done = self.run_exec("/bin/true")
