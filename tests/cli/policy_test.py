@@ -342,31 +342,6 @@ class Workspaces(PolicyCase):
         self.confined_in(work, path + "/beside")
 
 
-class Size(PolicyCase):
-    MOST = 4096  # rules and gaps
-
-    def test_the_largest_policy_that_loads_runs_and_one_entry_more_is_refused_by_its_size(self):
-        def write(rules):
-            listed = "".join(f"{self.root}/many/{i:04}, " for i in range(rules))
-            return self.file("p.yaml", FILES.replace('"${WORKDIR}"] }\n  write', f'"${{WORKDIR}}", {listed}] }}\n  write'))
-
-        for i in range(self.MOST):
-            (self.root / f"many/{i:04}").mkdir(parents=True)
-        least, most = self.MOST - 40, self.MOST
-        while most - least > 1:
-            half = (least + most) // 2
-            least, most = (half, most) if self.check(write(half)).returncode == 0 else (least, half)
-        self.policy = write(most)
-        done = self.run_exec("/bin/true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn(f"comes to {self.MOST + 1} rules and gaps, and there is room for {self.MOST}", done.stderr)
-        self.assertIn("grant directories in place of what lies in them", done.stderr)
-        self.policy = write(least)
-        done = self.run_exec("/bin/true")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_verified()
-
-
 class FieldReports(PolicyCase):
     def test_a_missing_path_to_read_is_skipped_alone_and_listed(self):
         # Cases 14 and 15: the rest of the rules holds, and the record says which entry grants nothing.

@@ -105,12 +105,30 @@ class AThousandGrantsAreEnforced(aasm_case.AasmCase):
         self.assertEqual(self.run_exec("/bin/true").returncode, 0)
         self.assertEqual(json.loads(done.stdout)["report"]["plan"]["digest"], self.bodies("plan.resolved")[0]["digest"])
 
-    def test_more_than_a_run_records_is_refused_when_it_is_loaded(self):
-        many = "".join(f', "{self.outside}/none{number}"' for number in range(2100))
-        self.write_policy(aasm_case.POLICY.format(read=many))
+
+class TheLimit(aasm_case.AasmCase):
+    MOST = 4096  # rules and gaps
+
+    def grant(self, count):
+        self.write_policy(aasm_case.POLICY.format(read="".join(f', "{self.outside}/{number:04}"' for number in range(count))))
+
+    def test_the_largest_policy_that_loads_runs_and_one_entry_more_is_refused_by_its_size(self):
+        for number in range(self.MOST):
+            (self.outside / f"{number:04}").mkdir()
+        least, most = self.MOST - 40, self.MOST
+        while most - least > 1:
+            half = (least + most) // 2
+            self.grant(half)
+            least, most = (half, most) if self.aasm("policy", "check", self.policy).returncode == 0 else (least, half)
+        self.grant(most)
         done = self.run_exec("/bin/true")
         self.assertEqual(done.returncode, 125, done.stderr)
-        self.assertRegex(done.stderr, r"policy\.yaml: the policy comes to \d+ rules and gaps, and there is room for 4096")
+        self.assertIn(f"policy.yaml: the policy comes to {self.MOST + 1} rules and gaps, and there is room for {self.MOST}",
+                      done.stderr)
+        self.assertIn("grant directories in place of what lies in them", done.stderr)
+        self.grant(least)
+        done = self.run_exec("/bin/true")
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_verified()
 
 
