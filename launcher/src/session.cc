@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "aasm/schema/policy_parts.h"
+
 #include "lifecycle.h"
 #include "recorder.h"
 #include "signals.h"
@@ -78,7 +80,9 @@ class Session {
   Result<void> record_decisions() {
     AASM_TRY(recorder_.open(request_.run, request_.opened));
     AASM_TRY(keep_documents());
-    recorder_.submit(request_.policy);
+    for (schema::PolicyResolved& part : schema::split_policy(std::move(request_.policy))) {
+      recorder_.submit(std::move(part));
+    }
     for (const schema::CapabilityProbed& probe : request_.probes) {
       recorder_.submit(probe);
     }

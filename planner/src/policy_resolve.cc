@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "aasm/planner/cascade.h"
-#include "aasm/schema/json_write.h"
+#include "aasm/schema/policy_parts.h"
 
 #include "policy_load.h"
 
@@ -84,25 +84,10 @@ void state_sources(ResolvedPolicy& policy) {
   }
 }
 
-// A record is at most 65000 bytes (docs/spec/ledger-format.md section 2), its envelope and the
-// names of blobs included. A policy that does not fit would end the run at its first record.
-constexpr std::size_t kMaxBodyBytes = 63000;
-constexpr std::size_t kRulesThatFit = 100;  // whatever they say, but for long paths
-
+// A policy that cannot be recorded would end the run at its first record.
 void check_recordable(ResolvedPolicy& policy) {
-  std::size_t rules = policy.record.gaps.size();
-  std::size_t bytes = 0;
-  for (const schema::Requirement& requirement : policy.record.requirements) {
-    rules += requirement.rules.size();
-    for (const schema::PolicyRule& rule : requirement.rules) {
-      bytes += rule.selector.value.bytes().size();
-    }
-  }
-  if (rules <= kRulesThatFit && bytes < kMaxBodyBytes / 4) {
-    return;
-  }
-  bytes = schema::json_write(schema::write_fields(policy.record)).size();
-  if (bytes <= kMaxBodyBytes) {
+  const std::optional<std::string> why = schema::why_unrecordable(policy.record);
+  if (!why) {
     return;
   }
   schema::PolicyResolved failed;
@@ -112,11 +97,7 @@ void check_recordable(ResolvedPolicy& policy) {
   policy.record = std::move(failed);
   policy.credentials = {};
   policy.places.clear();
-  fail(policy,
-       {{policy.source_path, std::nullopt,
-         "the policy comes to " + std::to_string(rules) + " rules and gaps, which take " +
-             std::to_string(bytes) + " bytes of its record, and there is room for " +
-             std::to_string(kMaxBodyBytes) + "; grant directories in place of what lies in them"}});
+  fail(policy, {{policy.source_path, std::nullopt, "the policy " + *why}});
 }
 
 void load(ResolvedPolicy& policy, const PolicyRequest& request) {

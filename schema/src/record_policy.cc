@@ -61,9 +61,23 @@ Result<void> check_sources(const PolicyResolved& policy, bool loaded) {
   return distinct ? Result<void>() : invalid("two documents of one scope");
 }
 
+Result<void> check_parts(const PolicyResolved& policy) {
+  if (policy.part.has_value() != policy.parts.has_value()) {
+    return invalid("a part is one of a number of parts");
+  }
+  if (!policy.part) {
+    return {};
+  }
+  if (*policy.part < 1 || *policy.parts < 2) {
+    return invalid("parts count from 1, and one is none");
+  }
+  return *policy.part <= *policy.parts ? Result<void>() : invalid("a part past the last");
+}
+
 }  // namespace
 
 Result<void> PolicyResolved::check() const {
+  AASM_TRY(check_parts(*this));
   for (auto at = requirements.begin(); at != requirements.end(); ++at) {
     const auto same = [&](const Requirement& other) { return other.domain == at->domain; };
     if (std::any_of(std::next(at), requirements.end(), same)) {

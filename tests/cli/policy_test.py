@@ -342,28 +342,6 @@ class Workspaces(PolicyCase):
         self.confined_in(work, path + "/beside")
 
 
-class Size(PolicyCase):
-    def test_the_largest_policy_that_loads_runs_and_one_entry_more_is_refused_by_its_size(self):
-        def write(rules):
-            listed = "".join(f"{self.root}/many/{i:04}, " for i in range(rules))
-            return self.file("p.yaml", FILES.replace('"${WORKDIR}"] }\n  write', f'"${{WORKDIR}}", {listed}] }}\n  write'))
-
-        for i in range(1000):
-            (self.root / f"many/{i:04}").mkdir(parents=True)
-        least, most = 100, 1000
-        while most - least > 1:
-            half = (least + most) // 2
-            least, most = (half, most) if self.check(write(half)).returncode == 0 else (least, half)
-        self.policy = write(most)
-        done = self.run_exec("/bin/true")
-        self.assertEqual(done.returncode, 125)
-        self.assertIn("grant directories in place of what lies in them", done.stderr)
-        self.policy = write(least)
-        done = self.run_exec("/bin/true")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_verified()
-
-
 class FieldReports(PolicyCase):
     def test_a_missing_path_to_read_is_skipped_alone_and_listed(self):
         # Cases 14 and 15: the rest of the rules holds, and the record says which entry grants nothing.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import network_scenarios
+import part_scenarios
 import promise_scenarios
 import reading_cases
 
@@ -37,10 +38,8 @@ def _scenario(comparison: Comparison, name: str, *options: str) -> tuple[str, li
     return f"scenario {name} {options}", [] if comparison.is_known(differences) else differences
 
 
-def _promise(comparison: Comparison, scenario: Callable[..., None]) -> tuple[str, list[str]]:
+def _stated(comparison: Comparison, scenario: Callable[..., None], wanted: list[str]) -> tuple[str, list[str]]:
     """Not only the same by both, but what is to be found."""
-    found = {**promise_scenarios.FOUND, **network_scenarios.FOUND}.get(scenario, "")
-    wanted = [found] if found else []
     comparison.scenario(scenario.__name__)
     return f"scenario {scenario.__name__}, wanted {wanted}", [] if comparison.found == wanted else comparison.found or ["nothing"]
 
@@ -72,8 +71,13 @@ def cases(comparison: Comparison) -> Iterator[Case]:
     for scenario in comparison.scenarios:
         for options in ((), ("--allow-open",)):
             yield lambda name=scenario.__name__, options=options: _scenario(comparison, name, *options)  # type: ignore[misc]
+    found = {**promise_scenarios.FOUND, **network_scenarios.FOUND}
     for promise in promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS:
-        yield lambda promise=promise: _promise(comparison, promise)  # type: ignore[misc]
+        wanted = [found[promise]] if found.get(promise) else []
+        yield lambda promise=promise, wanted=wanted: _stated(comparison, promise, wanted)  # type: ignore[misc]
+    for parts in part_scenarios.SCENARIOS:
+        wanted = part_scenarios.FOUND.get(parts, [])
+        yield lambda parts=parts, wanted=wanted: _stated(comparison, parts, wanted)  # type: ignore[misc]
     for reading in reading_cases.CASES:
         yield lambda reading=reading: _reading(comparison, reading)  # type: ignore[misc]
     for known in comparison.known:

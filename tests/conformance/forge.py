@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reader import bodies, ed25519, merkle, notes, plan_digest, profile, spec, statement
+from reader import bodies, ed25519, merkle, notes, plan_digest, policy, profile, spec, statement
 
 
 NAMES = ("host 2", "host 3", "log 2", "host", "log", "root", "stranger")
@@ -153,9 +153,14 @@ class Forge:
         """The digest of a plan that was changed, where the records to take it from are whole."""
         mine = {entry.kind: entry.body for entry in reversed(self.entries) if entry.run == plan.run}
         try:
-            opened, policy = (bodies.known(kind, mine[kind]) for kind in ("run.opened", "policy.resolved"))
-            plan.body["digest"] = plan_digest.digest(opened, policy, bodies.known("plan.resolved", plan.body))
-        except (KeyError, TypeError, AttributeError):
+            opened, known = bodies.known("run.opened", mine["run.opened"]), bodies.known("plan.resolved", plan.body)
+            parts = [bodies.known(entry.kind, entry.body) for entry in self.entries
+                     if entry.run == plan.run and entry.kind == "policy.resolved"]
+            whole = policy.Policy(parts[0], [])
+            for part in parts[1:]:
+                whole.take(None, part)
+            plan.body["digest"] = plan_digest.digest(opened, whole.body, known)
+        except (KeyError, TypeError, AttributeError, IndexError):
             return
 
     def payload(self, seq: int, prev: bytes, entry: Entry) -> bytes:

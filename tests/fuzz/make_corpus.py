@@ -109,6 +109,9 @@ def put_payloads(homes):
                 smallest[kind] = payload
     for kind, payload in smallest.items():
         put("payload", kind, payload)
+    part = json.loads(smallest["policy.resolved"])
+    part["predicate"]["body"].update(part=1, parts=2)
+    put("payload", "policy.resolved.part", json.dumps(part, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
     put("json", "payload", smallest["run.closed"])
 
 
@@ -158,6 +161,14 @@ def put_keys(home):
     put("verify", "keys", home.ledger())
 
 
+def put_parts(home):
+    """A policy that takes two records, and hardly more than one."""
+    many = ", ".join(f"/p{number}" for number in range(110))
+    (home.place / "parts.yaml").write_text(POLICY.replace("[/usr,", f"[{many}, /usr,"))
+    home.run("/bin/true", policy="parts.yaml", options=("--isolation", "none"))
+    put("verify", "parts", home.ledger())
+
+
 def put_policies():
     for file in [*(ROOT / "tests/testdata/policy").glob("*.yaml"), *(ROOT / "examples/policies").glob("*.yaml")]:
         put("policy", file.stem, file.read_bytes())
@@ -173,10 +184,11 @@ def main():
     for name, text in JSON.items():
         put("json", name, text)
     with tempfile.TemporaryDirectory(prefix="aasm-corpus-") as place:
-        seeds = {name: Home(build / "bin/aasm", pathlib.Path(place), name) for name in ("runs", "endings", "keys")}
+        seeds = {name: Home(build / "bin/aasm", pathlib.Path(place), name) for name in ("runs", "endings", "keys", "parts")}
         put_runs(seeds["runs"])
         put_endings(seeds["endings"])
         put_keys(seeds["keys"])
+        put_parts(seeds["parts"])
         put_payloads(seeds.values())
         put_notes(seeds["runs"], vectors)
         put_trust(list(seeds.values()), vectors)

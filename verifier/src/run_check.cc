@@ -33,6 +33,9 @@ std::pair<std::int64_t, std::int64_t> part_of(const RecordView& record) {
   if (const auto* boundary = body_as<schema::BoundaryProved>(record)) {
     return {boundary->part, boundary->parts};
   }
+  if (const auto* policy = body_as<schema::PolicyResolved>(record)) {
+    return {policy->part.value_or(1), policy->parts.value_or(1)};
+  }
   return {1, 1};
 }
 

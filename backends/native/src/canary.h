@@ -66,7 +66,7 @@ struct CanaryContext {
 CanaryPlan plan_canaries(const CanaryContext& context);
 
 struct CanaryVerdict {
-  // In one piece; split by parts.h. `no_canary` begins with the plan's own.
+  // In one piece; split by proved_records(). `no_canary` begins with the plan's own.
   schema::BoundaryProved proved;
   std::optional<planner::LaunchFailure> failure;
 };

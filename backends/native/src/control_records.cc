@@ -2,8 +2,9 @@
 #include <iterator>
 #include <utility>
 
+#include "aasm/schema/list_pieces.h"
+
 #include "controls.h"
-#include "parts.h"
 
 // From controls and canaries to records that hold them.
 namespace aasm::backend_native {
@@ -59,13 +60,40 @@ std::vector<Control> split_names(Control control) {
   return pieces;
 }
 
+// Takes what is too much of the ids that denials may cite into further controls, which hold nothing
+// else of their own. What is left has room beside a full list of grants or names.
+std::vector<Control> take_further_rules(Control& control) {
+  constexpr std::size_t kRules = 300;
+  constexpr std::size_t kBytes = std::size_t{8} * 1024;
+  std::vector<std::string> rules = std::exchange(control.rules, {});
+  Control bare = control;
+  bare.seccomp.reset();
+  if (bare.landlock) {
+    bare.landlock->grants.clear();
+  }
+  std::vector<Control> further;
+  std::size_t bytes = 0;
+  for (std::string& rule : rules) {
+    std::vector<std::string>* list = further.empty() ? &control.rules : &further.back().rules;
+    const std::size_t size = schema::json_write(schema::JsonValue(rule)).size() + 1;
+    if (!list->empty() && (bytes + size > kBytes || list->size() == kRules)) {
+      further.push_back(bare);
+      list = &further.back().rules;
+      bytes = 0;
+    }
+    bytes += size;
+    list->push_back(std::move(rule));
+  }
+  return further;
+}
+
 // A control whose list of grants is too long becomes several that differ in nothing else.
 std::vector<Control> split_grants(Control control) {
   if (!control.landlock) {
     return split_names(std::move(control));
   }
   std::vector<Control> pieces;
-  for (auto& grants : split_for_records(std::move(control.landlock->grants))) {
+  for (auto& grants : schema::split_for_records(std::move(control.landlock->grants))) {
     pieces.push_back(control);
     pieces.back().landlock->grants = std::move(grants);
   }
@@ -80,12 +108,14 @@ std::vector<ControlPrepared> control_records(std::vector<Control> controls,
                                              const std::string& failed_step) {
   std::vector<Control> pieces;
   for (Control& control : controls) {
+    std::vector<Control> further = take_further_rules(control);
     for (Control& piece : split_grants(std::move(control))) {
       pieces.push_back(std::move(piece));
     }
+    std::move(further.begin(), further.end(), std::back_inserter(pieces));
   }
   std::vector<ControlPrepared> records;
-  for (auto& piece : split_for_records(std::move(pieces))) {
+  for (auto& piece : schema::split_for_records(std::move(pieces))) {
     ControlPrepared record;
     record.backend = "aasm-native";
     record.controls = std::move(piece);
@@ -103,7 +133,7 @@ std::vector<ControlPrepared> control_records(std::vector<Control> controls,
 
 std::vector<schema::BoundaryProved> proved_records(schema::BoundaryProved proved) {
   std::vector<schema::BoundaryProved> records;
-  for (auto& piece : split_for_records(std::move(proved.canaries))) {
+  for (auto& piece : schema::split_for_records(std::move(proved.canaries))) {
     schema::BoundaryProved record;
     record.canaries = std::move(piece);
     record.part = static_cast<std::int64_t>(records.size() + 1);

@@ -48,7 +48,7 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
 
 
 def _requested(facts: Facts, requirement: dict[str, Any] | None) -> str:
-    if facts.first("policy.resolved") is None:
+    if facts.policy is None:
         return "not_derived"
     return "stated" if requirement else "not_stated"
 

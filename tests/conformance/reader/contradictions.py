@@ -12,7 +12,9 @@ from .facts import BATCHES, SETUP, Facts
 from .inventory import inventory
 from .promises import promises
 
-ONCE = ("policy.resolved", "plan.resolved", "plan.refused", "process.started", "process.exited")
+ONCE = ("plan.resolved", "plan.refused", "process.started", "process.exited")
+CONTROL = ("id", "domain", "purpose", "mechanism", "step", "installed", "errno", "names", "removed", "ambient_unremoved",
+           "descriptors", "note")
 RULES = "claims/1"
 Found = tuple[str, int]
 
@@ -50,8 +52,21 @@ def _repeated(facts: Facts) -> Iterator[Found]:
         if backend in probed:
             yield "record_repeated", record.seq
         probed.add(backend)
+    yield from _policy_parts(facts)
     yield from _parts(facts, "control.prepared", "control_repeated")
     yield from _parts(facts, "boundary.proved", "canary_repeated")
+
+
+def _policy_parts(facts: Facts) -> Iterator[Found]:
+    policy = facts.policy
+    if policy is None:
+        return
+    first = policy.records[0]
+    strays = policy.stray if first.statement.body.get("part", 1) == 1 else [first, *policy.stray]
+    yield from (("part_missing", record.seq) for record in strays)
+    yield from (("record_repeated", record.seq) for record in policy.behind)
+    if not policy.whole():
+        yield "part_missing", -1
 
 
 def _parts(facts: Facts, kind: str, repeated: str) -> Iterator[Found]:
@@ -109,7 +124,7 @@ def _order(facts: Facts) -> Iterator[Found]:
 
 
 def _policy_and_plan(facts: Facts) -> Iterator[Found]:
-    record, policy = facts.first("plan.resolved"), facts.body("policy.resolved")
+    record, policy = facts.first("plan.resolved"), facts.policy.body if facts.policy else None
     if record is None:
         return
     plan = record.statement.body
@@ -156,7 +171,7 @@ def _controls(facts: Facts) -> Iterator[Found]:
     seen: dict[tuple[str, str, str], dict[str, Any]] = {}
     for record, control in facts.controls():
         first = seen.setdefault((control["id"], control["domain"], control["purpose"]), control)
-        if first is not control and not ("landlock" in control and _plain(first) == _plain(control)):
+        if first is not control and not _goes_on(first, control):
             yield "control_repeated", record.seq
     canaries: set[tuple[str, str]] = set()
     for record, canary in facts.canaries():
@@ -166,13 +181,15 @@ def _controls(facts: Facts) -> Iterator[Found]:
     yield from _enforced(facts)
 
 
-def _plain(control: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in control.items() if name not in ("landlock", "seccomp")}
+def _goes_on(first: dict[str, Any], later: dict[str, Any]) -> bool:
+    """A list of grants or of rules that was too long for one control."""
+    more = bool(later["rules"]) and not set(first["rules"]) & set(later["rules"])
+    return ("landlock" in later or more) and all(first[name] == later[name] for name in CONTROL)
 
 
 def _enforced(facts: Facts) -> Iterator[Found]:
     plan = facts.first("plan.resolved")
-    if facts.started is None or plan is None or facts.first("policy.resolved") is None:
+    if facts.started is None or plan is None or facts.policy is None:
         return
     if "backend" in plan.statement.body and not facts.all("control.prepared"):
         return
@@ -186,7 +203,7 @@ def _enforced(facts: Facts) -> Iterator[Found]:
 
 
 def _end(facts: Facts) -> Iterator[Found]:
-    exited, policy = facts.first("process.exited"), facts.body("policy.resolved")
+    exited, policy = facts.first("process.exited"), facts.policy.body if facts.policy else None
     if exited is not None:
         body = exited.statement.body
         kills = policy is not None and policy["on_denial"] == "kill" and body.get("signal") == 9

@@ -52,10 +52,10 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
         return False
     if (data["outcome"], data["cause"], data["timing"], data["synchrony"]) != ("denied", "policy", "pre", "sync"):
         return False
-    policy = facts.first("policy.resolved")
-    if policy is None or not usable(facts, policy):
+    policy = facts.policy
+    if policy is None or not all(usable(facts, record) for record in policy.records):
         return False
-    kills = policy.statement.body["on_denial"] == "kill"
+    kills = policy.body["on_denial"] == "kill"
     if data["reply"] != "accepted" and not (kills and data["reply"] == "killed_while_blocked"):
         return False
     if data["rule"] not in rule_ids(requirement) or not same_boot(facts, event.record):

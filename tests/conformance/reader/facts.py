@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .policy import Policy
+
 if TYPE_CHECKING:
     from .runs import Run
     from .scan import Record
@@ -36,6 +38,7 @@ class Facts:
     events: list[Event] = field(default_factory=list)
     probe: dict[str, Any] | None = None
     probes: dict[int, Record] = field(default_factory=dict)
+    policy: Policy | None = None
 
     def first(self, kind: str) -> Record | None:
         return next(iter(self.by_kind.get(kind, [])), None)
@@ -65,8 +68,7 @@ class Facts:
         return bool(self.opened["isolation"] == "none")
 
     def requirements(self) -> list[dict[str, Any]]:
-        policy = self.body("policy.resolved")
-        return policy["requirements"] if policy else []
+        return self.policy.body["requirements"] if self.policy else []
 
     def outcomes(self) -> list[dict[str, Any]]:
         plan = self.body("plan.resolved")
@@ -76,8 +78,9 @@ class Facts:
         return next((one for one in self.requirements() if one["domain"] == domain), None)
 
     def requirement_before(self, event: Event) -> dict[str, Any] | None:
-        policy = self.before("policy.resolved", event)
-        return next((one for one in policy["requirements"] if one["domain"] == event.data["domain"]), None) if policy else None
+        """Of a workload event: the parts of a policy stand before the start, unless there is but one record of it."""
+        known = self.policy is not None and self.policy.records[0].position < event.record.position
+        return self.requirement(event.data["domain"]) if known else None
 
     def outcome(self, domain: str) -> dict[str, Any] | None:
         return next((one for one in self.outcomes() if one["domain"] == domain), None)
@@ -102,7 +105,18 @@ def gather(run: Run, probes: dict[int, Record]) -> Facts:
             observation = record.statement.kind == "observation.batch"
             facts.events += [Event(record, event, observation) for event in record.statement.body["events"]]
     facts.probe = _probe(facts, probes)
+    facts.policy = _policy(facts)
     return facts
+
+
+def _policy(facts: Facts) -> Policy | None:
+    policy: Policy | None = None
+    for record in facts.all("policy.resolved"):
+        if policy is None:
+            policy = Policy(record.statement.body, [record])
+        else:
+            policy.take(record, record.statement.body, facts.started is None or record.position < facts.started.position)
+    return policy
 
 
 def _probe(facts: Facts, probes: dict[int, Record]) -> dict[str, Any] | None:

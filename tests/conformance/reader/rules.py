@@ -34,6 +34,10 @@ def _opened(body: Body) -> Iterator[Rule]:
 
 
 def _policy(body: Body) -> Iterator[Rule]:
+    yield ("part" in body) == ("parts" in body), "part without parts"
+    if "part" in body:
+        yield body["parts"] >= 2, "parts"
+        yield from _parts(body)
     yield (body["error"] != "") == (body["state"] == "load_failed"), "error"
     loaded = body["state"] in ("enforced", "permissive")
     yield loaded or not body["requirements"], "requirements without a loaded policy"

@@ -10,7 +10,7 @@ from . import ed25519
 if TYPE_CHECKING:
     from .scan import Record, Scan
 
-LISTS = ("control.prepared", "boundary.proved")
+LISTS = ("policy.resolved", "control.prepared", "boundary.proved")
 ENDS = ("run.closed", "run.recovered")
 
 

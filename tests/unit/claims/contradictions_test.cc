@@ -264,6 +264,13 @@ TEST(ContradictionsTest, WhatLooksAlikeIsNoContradiction) {
          run.insert(run.begin() + 5, second);
          renumber(run);
        }},
+      {"rules go on in a further control",
+       [](Records& run) {
+         auto& controls = body_of<schema::ControlPrepared>(run).controls;
+         controls.push_back(controls.at(2));
+         controls.back().rules = {"syscalls.deny[7]", "syscalls.deny[8]"};
+         controls.back().seccomp.reset();
+       }},
       {"events lost after the last batch stand in run.closed alone",
        [](Records& run) { body_of<schema::RunClosed>(run).channel.dropped = 9; }},
   };

@@ -62,6 +62,20 @@ std::vector<Row> setup_rows() {
          controls.push_back(controls.at(2));
          controls.back().installed = false;
        }},
+      {"rules go on in a control that is not installed", Code::kControlRepeated,
+       [](Records& run) {
+         auto& controls = body_of<schema::ControlPrepared>(run).controls;
+         controls.push_back(controls.at(2));
+         controls.back().rules = {"syscalls.deny[7]"};
+         controls.back().installed = false;
+       }},
+      {"a rule is listed again", Code::kControlRepeated,
+       [](Records& run) {
+         auto& controls = body_of<schema::ControlPrepared>(run).controls;
+         controls.push_back(controls.at(2));
+         controls.back().rules.push_back("syscalls.deny[7]");
+         controls.back().landlock.reset();
+       }},
       {"boundary.proved a second time", Code::kCanaryRepeated,
        [](Records& run) {
          Step second = step_of<schema::BoundaryProved>(run);

@@ -170,6 +170,23 @@ TEST(ReportTextTest, AbsenceIsStatedOnlyWithACompleteChannel) {
   EXPECT_FALSE(contains(render_human(report_of(run)), sentence)) << "file modes denied one";
 }
 
+TEST(ReportTextTest, OfAThousandGapsAPersonReadsTheFirst) {
+  Records run = sample_run();
+  auto& policy = body_of<schema::PolicyResolved>(run);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string node = "filesystem.read.allow[" + std::to_string(i) + "]";
+    policy.gaps.push_back({Domain::kFilesystemRead, node, "is not there"});
+    policy.gaps.push_back({std::nullopt, node, "is not there either"});
+  }
+  const IsolationReport report = report_of(run);
+  const std::string human = render_human(report);
+  EXPECT_LT(lines_of(human).size(), 120U);
+  EXPECT_TRUE(contains(human, "filesystem_read: filesystem.read.allow[15]: is not there\n"));
+  EXPECT_FALSE(contains(human, "filesystem.read.allow[16]"));
+  EXPECT_TRUE(contains(human, "filesystem_read: and 984 more; the machine-readable report has"));
+  EXPECT_TRUE(contains(render_machine(report), "filesystem.read.allow[999]"));
+}
+
 TEST(ReportTextTest, LostEventsMakeCountsLowerBounds) {
   Records run = sample_run();
   EXPECT_FALSE(contains(render_human(report_of(run)), "lower bounds"));

@@ -10,12 +10,12 @@
 
 #include "aasm/planner/environment.h"
 #include "aasm/schema/json_write.h"
+#include "aasm/schema/list_pieces.h"
 #include "aasm/schema/record.h"
 
 #include "bpf.h"
 #include "landlock_uapi.h"
 #include "own_capabilities.h"
-#include "parts.h"
 #include "policy_builder.h"
 
 namespace aasm::backend_native {
@@ -226,6 +226,38 @@ TEST_F(ControlsTest, ManyGrantsGoOnInFurtherRecordsAndNoneIsLost) {
   EXPECT_EQ(seen, kGrants);
 }
 
+TEST_F(ControlsTest, ManyRulesGoOnInFurtherControlsAndNoneIsLost) {
+  schema::Requirement& read = request_.spec.requirements.front();
+  std::vector<std::string> ids = {read.default_rule};
+  read.rules.resize(3000, testing::deny_path("", "read", "/d"));
+  for (std::size_t i = 0; i < read.rules.size(); ++i) {
+    read.rules[i].id = "filesystem.deny[" + std::to_string(i) + "]";
+    ids.push_back(read.rules[i].id);
+  }
+  for (std::size_t i = 0; i < 600; ++i) {
+    schema::PathGrant grant;
+    grant.requested = schema::PathBytes("/some/longer/directory/name/" + std::to_string(i));
+    ruleset_.read_grants.push_back(grant);
+  }
+  std::vector<std::string> seen;
+  std::size_t grants = 0;
+  for (const auto& record : control_records(list(), {}, schema::BoundBy::kPath, "")) {
+    const schema::JsonValue body = schema::write_body(record);
+    EXPECT_LT(schema::json_write(body).size(), 48U * 1024);
+    EXPECT_LT(schema::num_members(body), 4000U);
+    for (const Control& control : record.controls) {
+      if (control.id == "landlock" && control.domain == Domain::kFilesystemRead) {
+        grants += control.landlock->grants.size();
+        const bool again = !seen.empty() && control.rules.front() == seen.front();
+        seen.insert(seen.end(), again ? control.rules.end() : control.rules.begin(),
+                    control.rules.end());
+      }
+    }
+  }
+  EXPECT_EQ(seen, ids);
+  EXPECT_EQ(grants, 600U);
+}
+
 TEST_F(ControlsTest, ManyNamesOfVariablesGoOnInFurtherControlsAndNoneIsLost) {
   request_.spec.requirements.push_back(
       testing::requirement(Domain::kCredential, "credentials.environment.allow", {}));
@@ -240,7 +272,7 @@ TEST_F(ControlsTest, ManyNamesOfVariablesGoOnInFurtherControlsAndNoneIsLost) {
   for (const auto& record : control_records(list(), {}, schema::BoundBy::kPath, "")) {
     const schema::JsonValue body = schema::write_body(record);
     EXPECT_LT(schema::json_write(body).size(), 48U * 1024);
-    EXPECT_LT(num_members(body), 4000U);
+    EXPECT_LT(schema::num_members(body), 4000U);
     for (const Control& control : record.controls) {
       if (control.id.starts_with("environment")) {
         EXPECT_TRUE(ids.insert(control.id).second) << control.id;
@@ -275,7 +307,7 @@ TEST(ProvedRecordsTest, ManyCanariesGoOnInFurtherRecords) {
 }
 
 TEST(SplitTest, AnEmptyListIsOneEmptyPiece) {
-  const auto pieces = split_for_records(std::vector<schema::PathGrant>{});
+  const auto pieces = schema::split_for_records(std::vector<schema::PathGrant>{});
   ASSERT_EQ(pieces.size(), 1U);
   EXPECT_TRUE(pieces[0].empty());
 }

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "aasm/schema/json_write.h"
+#include "aasm/schema/policy_parts.h"
 
 #include "planner_support.h"
 #include "temp_dir.h"
@@ -155,30 +156,36 @@ TEST(PolicyResolveTest, EnvelopeAndFlatDocumentsGiveTheSameRequirements) {
   EXPECT_EQ(schema::write_fields(flat.record), schema::write_fields(envelope.record));
 }
 
-TEST(PolicyResolveTest, APolicyThatDoesNotFitIntoItsRecordIsALoadFailure) {
-  const auto policy_of = [](int rules, const std::string& path) {
-    std::string text = "filesystem: {write: {allow: []}, read: {allow: [";
-    for (int i = 0; i < rules; ++i) {
+TEST(PolicyResolveTest, APolicyThatNoRecordsHoldIsALoadFailure) {
+  const auto policy_of = [](std::size_t rules, const std::string& path) {
+    std::string text = "filesystem: {write: {allow: []}, execute: {allow: []}, read: {allow: [";
+    for (std::size_t i = 0; i < rules; ++i) {
       text += "/" + std::to_string(i) + path + ", ";
     }
     PolicyRequest request = request_with({{"/p.yaml", text + "]}}\n"}});
     request.sources.option = "/p.yaml";
     return resolve_policy(request);
   };
-  EXPECT_EQ(policy_of(300, "").record.error, "");
-  for (const ResolvedPolicy& policy :
-       {policy_of(1000, ""), policy_of(20, std::string(250, 'p')),
-        policy_of(40, "/" + std::string(250, 'p') + "/" + std::string(250, 'p') + "/" +
-                          std::string(250, 'p') + "/" + std::string(250, 'p') + "/" +
-                          std::string(250, 'p') + "/" + std::string(250, 'p'))}) {
-    const std::size_t bytes = schema::json_write(schema::write_fields(policy.record)).size();
-    EXPECT_LE(bytes, 63000U);
-    EXPECT_TRUE(policy.record.check());
+  const std::string folder = "/" + std::string(250, 'p');
+  const std::string deep = folder + folder + folder + folder + folder + folder;
+  for (const ResolvedPolicy& policy : {policy_of(1000, ""), policy_of(300, deep)}) {
+    EXPECT_EQ(policy.record.state, PolicyState::kEnforced) << policy.record.error;
+    for (const schema::PolicyResolved& part : schema::split_policy(policy.record)) {
+      EXPECT_TRUE(part.check());
+    }
   }
-  EXPECT_EQ(policy_of(1000, "").record.state, PolicyState::kLoadFailed);
-  EXPECT_NE(policy_of(1000, "").record.error.find("/p.yaml: the policy comes to 100"),
-            std::string::npos)
-      << policy_of(1000, "").record.error;
+  // Besides the grants, what is not stated is a gap, and the empty list of `execute` a rule.
+  const std::size_t others = schema::num_policy_items(policy_of(10, "").record) - 10;
+  const std::size_t most = schema::kMaxPolicyItems - others;
+  EXPECT_EQ(policy_of(most, "").record.error, "");
+  const ResolvedPolicy many = policy_of(most + 1, "");
+  EXPECT_EQ(many.record.state, PolicyState::kLoadFailed);
+  EXPECT_EQ(many.record.error,
+            "/p.yaml: the policy comes to 4097 rules and gaps, and there is room for 4096 in the "
+            "record of a run; grant directories in place of what lies in them");
+  EXPECT_TRUE(many.record.check());
+  EXPECT_TRUE(many.record.requirements.empty());
+  EXPECT_TRUE(many.places.empty());
 }
 
 // Case 85: each entry costs its own way down and nothing else; no tree is walked and no directory

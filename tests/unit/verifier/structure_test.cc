@@ -127,6 +127,33 @@ TEST(RunStateTest, AListThatStopsShortIsFailed) {
   EXPECT_EQ(codes(verify_forged(forge)), Codes{"part_missing"});
 }
 
+TEST(RunStateTest, APolicyInPartsStandsTogether) {
+  const auto part = [](std::int64_t number) {
+    schema::PolicyResolved policy;
+    policy.part = number;
+    policy.parts = 2;
+    return policy;
+  };
+  Forge whole;
+  whole.add_opened(1);
+  whole.add(1, part(1));
+  whole.add(1, part(2));
+  whole.add_closed(1, 3);
+  EXPECT_EQ(codes(verify_forged(whole)), Codes{});
+  Forge apart;
+  apart.add_opened(1);
+  apart.add(1, part(1));
+  apart.add(1, schema::PlanRefused{});
+  apart.add(1, part(2));
+  apart.add_closed(1, 4);
+  EXPECT_TRUE(codes(verify_forged(apart)).count("part_missing"));
+  Forge cut;
+  cut.add_opened(1);
+  cut.add(1, part(1));
+  cut.add_closed(1, 2);
+  EXPECT_EQ(codes(verify_forged(cut)), Codes{"part_missing"});
+}
+
 TEST(RunStateTest, AContradictionOfTheClaimsIsFailed) {
   Forge forge;
   forge.add_sample_run(1);

@@ -11,14 +11,6 @@ namespace {
 using schema::Control;
 using schema::Purpose;
 
-// What the rules read of a control; grants and filter programs can be long.
-Control without_detail(const Control& control) {
-  Control slim = control;
-  slim.landlock.reset();
-  slim.seccomp.reset();
-  return slim;
-}
-
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -177,11 +169,6 @@ void RunFacts::on(const RecordMark& mark, const schema::RunOpened& body) {
   keep_first(opened_, mark, body, "run.opened");
 }
 
-void RunFacts::on(const RecordMark& mark, const schema::PolicyResolved& body) {
-  note_order(mark, ContradictionCode::kSetupAfterStart, "policy.resolved");
-  keep_first(policy_, mark, body, "policy.resolved");
-}
-
 void RunFacts::on(const RecordMark& mark, const schema::CapabilityProbed& body) {
   note_order(mark, ContradictionCode::kSetupAfterStart, "capability.probed");
   const bool known = std::any_of(probes_.begin(), probes_.end(), [&](const HeldProbe& probe) {
@@ -209,66 +196,6 @@ void RunFacts::on(const RecordMark& mark, const schema::PlanResolved& body) {
 void RunFacts::on(const RecordMark& mark, const schema::PlanRefused& body) {
   note_order(mark, ContradictionCode::kSetupAfterStart, "plan.refused");
   keep_first(refused_, mark, body, "plan.refused");
-}
-
-// Every backend reports all its controls, and all its canaries, as one list.
-void RunFacts::count_part(Parts& parts, const RecordMark& mark, std::int64_t part, std::int64_t of,
-                          ContradictionCode repeated) {
-  const bool starts = part == 1 && parts.records == 0;
-  const bool starts_anew = part == 1 && parts.records > 0 && parts.last == parts.of;
-  const bool goes_on = part == parts.last + 1 && of == parts.of;
-  if (starts_anew) {
-    log_.note(repeated, mark.seq, "a second list after a whole one");
-  } else if (!starts && !goes_on) {
-    log_.note(ContradictionCode::kPartMissing, mark.seq,
-              "part " + std::to_string(part) + " after part " + std::to_string(parts.last));
-  }
-  parts = {parts.records + 1, part, of};
-}
-
-// A long list of grants is told as several entries that agree in everything else.
-void RunFacts::keep_control(const RecordMark& mark, const Control& control) {
-  Control slim = without_detail(control);
-  const std::string key =
-      name_of(slim.domain) + " " + name_of(slim.purpose) + " " + slim.id;  // tokens have no spaces
-  const auto [first, fresh] = control_keys_.try_emplace(key, controls_.size());
-  const bool piece =
-      !fresh && control.landlock &&
-      schema::write_fields(controls_[first->second].body) == schema::write_fields(slim);
-  if (!fresh && !piece) {
-    log_.note(ContradictionCode::kControlRepeated, mark.seq, "control " + shown(slim.id));
-  }
-  controls_.push_back({mark, std::move(slim)});
-}
-
-void RunFacts::keep_canary(const RecordMark& mark, const schema::Canary& canary) {
-  if (!canary_keys_.insert(name_of(canary.domain) + " " + canary.id).second) {
-    log_.note(ContradictionCode::kCanaryRepeated, mark.seq, "canary " + shown(canary.id));
-  }
-  canaries_.push_back({mark, canary});
-}
-
-void RunFacts::on(const RecordMark& mark, const schema::ControlPrepared& body) {
-  note_order(mark, ContradictionCode::kControlAfterStart, "control.prepared");
-  count_part(control_parts_, mark, body.part, body.parts, ContradictionCode::kControlRepeated);
-  for (const Control& control : body.controls) {
-    keep_control(mark, control);
-  }
-  images_.insert(images_.end(), body.images.begin(), body.images.end());
-  if (failed_step_.empty()) {
-    failed_step_ = body.failed_step;
-  }
-}
-
-void RunFacts::on(const RecordMark& mark, const schema::BoundaryProved& body) {
-  note_order(mark, ContradictionCode::kSetupAfterStart, "boundary.proved");
-  count_part(boundary_parts_, mark, body.part, body.parts, ContradictionCode::kCanaryRepeated);
-  for (const schema::Canary& canary : body.canaries) {
-    keep_canary(mark, canary);
-  }
-  for (const schema::NoCanary& none : body.no_canary) {
-    no_canaries_.push_back({mark, none});
-  }
 }
 
 void RunFacts::on(const RecordMark& mark, const schema::ProcessStarted& body) {

@@ -215,6 +215,20 @@ std::string refusal_block(const IsolationReport& report) {
   return block("refused, before any program started:", lines);
 }
 
+// A list that may be as long as the policy. What a reader wants more of is in the other forms.
+std::string first_lines(const std::string& before, const std::vector<std::string>& list) {
+  constexpr std::size_t kShown = 16;
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(list.size(), kShown); ++i) {
+    lines += line(before + escape_for_display(list[i]));
+  }
+  if (list.size() > kShown) {
+    lines += line(before + "and " + std::to_string(list.size() - kShown) +
+                  " more; the machine-readable report has them all");
+  }
+  return lines;
+}
+
 std::string policy_block(const IsolationReport& report) {
   std::string lines;
   std::vector<std::string> not_stated;
@@ -222,16 +236,9 @@ std::string policy_block(const IsolationReport& report) {
     if (row.requested == RequestedControl::kNotStated) {
       not_stated.push_back(name_of(row.claim.domain));
     }
-    for (const std::string& gap : row.policy_gaps) {
-      lines += line(name_of(row.claim.domain) + ": " + escape_for_display(gap));
-    }
+    lines += first_lines(name_of(row.claim.domain) + ": ", row.policy_gaps);
   }
-  for (const std::string& gap : report.policy_gaps) {
-    lines += line(escape_for_display(gap));
-  }
-  for (const std::string& unmapped : report.policy_unmapped) {
-    lines += line("unmapped: " + escape_for_display(unmapped));
-  }
+  lines += first_lines("", report.policy_gaps) + first_lines("unmapped: ", report.policy_unmapped);
   if (!not_stated.empty()) {
     lines = line("not stated, left open: " + joined(not_stated, ", ")) + lines;
   }

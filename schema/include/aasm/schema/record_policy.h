@@ -105,6 +105,7 @@ struct PolicySource {
     v.field("document", self.document);
     v.field("blob", self.blob);
   }
+  bool operator==(const PolicySource&) const = default;
 };
 
 struct PolicyResolved {
@@ -122,6 +123,11 @@ struct PolicyResolved {
   std::vector<PolicyGap> gaps;
   std::vector<PolicyGap> unmapped;
   std::string error;  // load_failed: what was wrong, with line and column
+  // Of a policy too long for one record: 1-based (ledger-format.md section 3). The parts agree in
+  // everything but requirements, gaps and unmapped, which go on from one to the next. Absent where
+  // one record holds it all.
+  std::optional<std::int64_t> part = std::nullopt;
+  std::optional<std::int64_t> parts = std::nullopt;
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -137,6 +143,8 @@ struct PolicyResolved {
     v.field("gaps", self.gaps);
     v.field("unmapped", self.unmapped);
     v.field("error", self.error);
+    v.field("part", self.part);
+    v.field("parts", self.parts);
   }
   Result<void> check() const;
   const Requirement* requirement_for(Domain domain) const;  // nullptr: not stated

@@ -13,6 +13,7 @@
 #include "aasm/claims/conjunct.h"
 #include "aasm/claims/contradictions.h"
 #include "aasm/claims/denials.h"
+#include "aasm/schema/policy_parts.h"
 #include "aasm/schema/record.h"
 
 namespace aasm::claims {
@@ -113,6 +114,8 @@ class RunFacts {
   void set_recomputed_plan_digest(const schema::Sha256& digest) { plan_digest_ = digest; }
 
   const std::optional<Held<schema::RunOpened>>& opened() const { return opened_; }
+  // The parts that stand before the start, joined. Its mark is that of the last of them, and
+  // trustworthy when each is.
   const std::optional<Held<schema::PolicyResolved>>& policy() const { return policy_; }
   const std::optional<Held<schema::PlanResolved>>& plan() const { return plan_; }
   const std::optional<Held<schema::PlanRefused>>& refused() const { return refused_; }
@@ -127,7 +130,8 @@ class RunFacts {
   const std::vector<Held<schema::NoCanary>>& no_canaries() const { return no_canaries_; }
   const std::vector<schema::PreparedImage>& images() const { return images_; }
   bool parts_missing() const {
-    return control_parts_.last != control_parts_.of || boundary_parts_.last != boundary_parts_.of;
+    return control_parts_.last != control_parts_.of || boundary_parts_.last != boundary_parts_.of ||
+           (policy_ && !schema::has_all_parts(policy_->body));
   }
   bool control_recorded() const { return control_parts_.records > 0; }
   bool boundary_recorded() const { return boundary_parts_.records > 0; }
@@ -196,6 +200,7 @@ class RunFacts {
   void keep_first(std::optional<Held<T>>& place, const RecordMark& mark, const T& body,
                   std::string_view kind);
   void note_order(const RecordMark& mark, ContradictionCode code, std::string_view kind);
+  void join_policy(const RecordMark& mark, const schema::PolicyResolved& body);
   void count_part(Parts& parts, const RecordMark& mark, std::int64_t part, std::int64_t of,
                   ContradictionCode repeated);
   void count_batch(const RecordMark& mark, const schema::EventBatch& batch);

@@ -7,19 +7,19 @@
 #include "aasm/schema/fields.h"
 #include "aasm/schema/json_write.h"
 
-namespace aasm::backend_native {
+// Lists that are too long for one record (docs/spec/ledger-format.md section 3).
+namespace aasm::schema {
 
-// What a list may take of one record's body, which has 48 KiB and 4,000 members
-// (docs/spec/ledger-format.md section 3).
-inline constexpr std::size_t kPartBytes = std::size_t{36} * 1024;
-inline constexpr std::size_t kPartItems = 256;
-inline constexpr std::size_t kPartMembers = 3500;
+// What a list may take of one record's body, which has 48 KiB and 4,000 members.
+inline constexpr std::size_t kPieceBytes = std::size_t{36} * 1024;
+inline constexpr std::size_t kPieceItems = 256;
+inline constexpr std::size_t kPieceMembers = 3500;
 
 // Members of objects and elements of lists, as the profile counts them.
-inline std::size_t num_members(const schema::JsonValue& value) {
+inline std::size_t num_members(const JsonValue& value) {
   std::size_t count = 0;
   if (const auto* list = value.as_array()) {
-    for (const schema::JsonValue& one : *list) {
+    for (const JsonValue& one : *list) {
       count += 1 + num_members(one);
     }
   } else if (const auto* object = value.as_object()) {
@@ -37,11 +37,11 @@ std::vector<std::vector<T>> split_for_records(std::vector<T> items) {
   std::size_t bytes = 0;
   std::size_t members = 0;
   for (T& item : items) {
-    const schema::JsonValue value = schema::write_fields(item);
-    const std::size_t size = schema::json_write(value).size() + 1;
+    const JsonValue value = write_fields(item);
+    const std::size_t size = json_write(value).size() + 1;
     const std::size_t has = 1 + num_members(value);
-    const bool full = bytes + size > kPartBytes || members + has > kPartMembers ||
-                      pieces.back().size() >= kPartItems;
+    const bool full = bytes + size > kPieceBytes || members + has > kPieceMembers ||
+                      pieces.back().size() >= kPieceItems;
     if (full && !pieces.back().empty()) {
       pieces.emplace_back();
       bytes = members = 0;
@@ -53,4 +53,4 @@ std::vector<std::vector<T>> split_for_records(std::vector<T> items) {
   return pieces;
 }
 
-}  // namespace aasm::backend_native
+}  // namespace aasm::schema
