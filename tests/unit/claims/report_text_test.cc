@@ -170,6 +170,19 @@ TEST(ReportTextTest, AbsenceIsStatedOnlyWithACompleteChannel) {
   EXPECT_FALSE(contains(render_human(report_of(run)), sentence)) << "file modes denied one";
 }
 
+// A call that was answered for compatibility is no denial, and is not passed over either.
+TEST(ReportTextTest, AnAnswerForCompatibilityIsNeitherADenialNorNothing) {
+  Records run = sample_run();
+  schema::Event compat = denied_ptrace();
+  compat.cause = schema::DecisionCause::kCompat;
+  compat.rule = "compat.clone3";
+  set_events(run, {compat});
+  const std::string text = render_human(report_of(run));
+  EXPECT_TRUE(contains(text, "1 answered ENOSYS for the caller to fall back (compat)")) << text;
+  EXPECT_TRUE(contains(text, "syscall: no denial was recorded")) << text;
+  EXPECT_FALSE(contains(text, "nothing of this domain was decided")) << text;
+}
+
 TEST(ReportTextTest, LostEventsMakeCountsLowerBounds) {
   Records run = sample_run();
   EXPECT_FALSE(contains(render_human(report_of(run)), "lower bounds"));
