@@ -1,11 +1,14 @@
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "aasm/crypto/prepare.h"
+#include "aasm/process/digest_cache.h"
 
 #include "commands.h"
 #include "exit_status.h"
 #include "home.h"
+#include "launch.h"
 #include "output_file.h"
 #include "policy_in_use.h"
 #include "policy_text.h"
@@ -45,6 +48,39 @@ std::vector<PolicyFinding> findings_of(const ResolvedPolicy& policy, const Home&
   return planner::lint_policy(policy, context);
 }
 
+// What a run here would be refused for besides: the boundary that the policy asks for is planned on
+// this host, as a dry run does it. No program is part of the question.
+Result<std::vector<PolicyFinding>> refusals_of(const std::string& file, const CommonOptions& common,
+                                               const Home& home, const std::string& workdir) {
+  RunCommand run;
+  run.common = common;
+  run.common.ledger = absolute_or_empty(common.ledger);
+  run.policy = file;
+  run.workdir = workdir;
+  run.argv = {"true"};
+  process::DigestCache digests = process::DigestCache::load(home.file("digests"));
+  Launch launch = AASM_TRY(gather_launch(run, home, digests));
+  launch.refusals.clear();
+  const planner::PlanningOutcome outcome = plan_launch(launch, run, [&](planner::Backend& backend) {
+    return probe_backend(backend, launch.conditions, launch.helper_path);
+  });
+  std::vector<PolicyFinding> findings;
+  if (const schema::PlanRefused* refused = outcome.refused()) {
+    for (const schema::Refusal& one : refused->refusals) {
+      findings.push_back({planner::Severity::kError,
+                          std::string(one.reason ? token(*one.reason) : token(one.launch)),
+                          "",
+                          {"", std::nullopt, one.detail + "; to do: " + one.fix}});
+    }
+  }
+  return findings;
+}
+
+std::string result_line(bool refused) {
+  return refused ? "result     a run here would be refused: see the errors\n"
+                 : "result     a run here would start\n";
+}
+
 struct Checked {
   ResolvedPolicy policy;
   std::vector<PolicyFinding> findings;
@@ -57,6 +93,13 @@ Result<Checked> check(const PolicyCheckCommand& command) {
   const std::string workdir = AASM_TRY(enter_working_dir(command.workdir));
   Checked checked{policy_in_use(file, home, workdir), {}};
   checked.findings = findings_of(checked.policy, home, ledger, workdir);
+  // Only where nothing else stands in the way: a refusal says of that what the finding says.
+  if (checked.policy.record.state == schema::PolicyState::kEnforced &&
+      !has_errors(checked.policy, checked.findings)) {
+    for (PolicyFinding& one : AASM_TRY(refusals_of(file, command.common, home, workdir))) {
+      checked.findings.push_back(std::move(one));
+    }
+  }
   return checked;
 }
 
@@ -78,8 +121,27 @@ Result<std::string> fitted_policy(const PolicyInitCommand& command, const std::s
   return text;
 }
 
+// What the starter policy lets the program write is the working directory.
+Result<void> require_out_of_reach(const std::string& output, const std::string& workdir) {
+  std::error_code code;
+  const std::filesystem::path here = std::filesystem::weakly_canonical(
+      workdir.empty() ? std::filesystem::path(".") : std::filesystem::path(workdir), code);
+  const std::filesystem::path file = std::filesystem::weakly_canonical(output, code);
+  if (code || !planner::path_covers(here.string(), file.string())) {
+    return {};
+  }
+  return Error(ErrorCode::kConflict,
+               output +
+                   " lies in the working directory, which the program may write, and so "
+                   "could change what confines it; name a file elsewhere, or a working "
+                   "directory with --workdir [grant_covers_control]");
+}
+
 Result<void> init(const PolicyInitCommand& command) {
   const std::string output = absolute_or_empty(command.output);
+  if (!output.empty()) {
+    AASM_TRY(require_out_of_reach(output, command.workdir));
+  }
   const std::string text = AASM_TRY(fitted_policy(command, output));
   if (output.empty()) {
     return write_out(text);
@@ -98,7 +160,8 @@ int run_policy_check(const PolicyCheckCommand& command) {
   }
   command.common.format == Format::kJson
       ? print_json(policy_json(checked->policy, checked->findings))
-      : print_out(policy_text(checked->policy, checked->findings));
+      : print_out(policy_text(checked->policy, checked->findings) +
+                  result_line(has_errors(checked->policy, checked->findings)));
   const bool bad = has_errors(checked->policy, checked->findings) ||
                    (command.strict && !checked->findings.empty());
   return bad ? kExitFailed : kExitOk;
