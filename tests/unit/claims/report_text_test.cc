@@ -181,6 +181,9 @@ TEST(ReportTextTest, AnAnswerForCompatibilityIsNeitherADenialNorNothing) {
   EXPECT_TRUE(contains(text, "1 answered ENOSYS for the caller to fall back (compat)")) << text;
   EXPECT_TRUE(contains(text, "syscall: no denial was recorded")) << text;
   EXPECT_FALSE(contains(text, "nothing of this domain was decided")) << text;
+  compat.outcome = schema::DecisionOutcome::kAllowed;
+  set_events(run, {compat});
+  EXPECT_TRUE(contains(render_human(report_of(run)), "1 allowed (compat)"));
 }
 
 TEST(ReportTextTest, LostEventsMakeCountsLowerBounds) {

@@ -72,9 +72,10 @@ std::string sentence_of(const DomainClaim& claim) {
 std::string decision_counts(const DomainClaim& claim) {
   std::vector<std::string> parts;
   for (const DecisionCount& count : claim.decisions) {
-    const std::string what = count.cause == schema::DecisionCause::kCompat
-                                 ? "answered ENOSYS for the caller to fall back"
-                                 : name_of(count.outcome);
+    const bool fallback = count.cause == schema::DecisionCause::kCompat &&
+                          count.outcome == schema::DecisionOutcome::kDenied;
+    const std::string what =
+        fallback ? "answered ENOSYS for the caller to fall back" : name_of(count.outcome);
     parts.push_back(std::to_string(count.actions) + " " + what + " (" + name_of(count.cause) + ")");
   }
   if (claim.observations > 0) {
