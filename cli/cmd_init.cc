@@ -63,6 +63,16 @@ Result<void> write_trust(const Home& home, const ledger::InitReport& made) {
   return write_once(home.trust(), ledger_format::format_trust_policy(policy));
 }
 
+// A ledger keeps the origin it was made with.
+std::string kept_origin(const InitCommand& command, const ledger::InitReport& made) {
+  if (command.org.empty() || made.origin.starts_with(command.org + "/")) {
+    return "";
+  }
+  return "note    --org " + schema::escape_for_display(command.org) +
+         " changes nothing: the ledger keeps its origin; AASM_HOME names another place for a new"
+         " one\n";
+}
+
 Result<std::string> initialise(const InitCommand& command) {
   const Home home = AASM_TRY(Home::locate());
   const std::string ledger =
@@ -86,8 +96,8 @@ Result<std::string> initialise(const InitCommand& command) {
   return "home    " + shown(home.root()) + "\norigin  " + made.origin + "\nledger  " +
          shown(ledger) + (made.ledger_created ? " (new)" : " (was there)") + "\npolicy  " +
          shown(home.policy()) + "\ntrust   " + shown(home.trust()) + " and " +
-         shown(home.trust_keys()) +
-         ": give both to whoever verifies elsewhere\nnext    aasm run exec -- PROG\n";
+         shown(home.trust_keys()) + ": give both to whoever verifies elsewhere\n" +
+         kept_origin(command, made) + "next    aasm run exec -- PROG\n";
 }
 
 }  // namespace

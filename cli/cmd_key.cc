@@ -27,9 +27,8 @@ using schema::Result;
 
 Result<ledger::LedgerPaths> paths_of(const CommonOptions& common) {
   const Home home = AASM_TRY(Home::locate());
-  if (!home.initialised() && common.ledger.empty()) {
-    return Error(ErrorCode::kNotFound, "not_initialised: there is no ledger in " + home.root() +
-                                           "; run 'aasm init' first");
+  if (common.ledger.empty()) {
+    AASM_TRY(home.require_initialised());
   }
   return common.ledger.empty()
              ? ledger::LedgerPaths::in_home(home.root())

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -89,6 +90,11 @@ std::vector<PolicyFinding> enforcement_findings(const ResolvedPolicy& policy, co
   return planner::lint_enforcement(policy, measured);
 }
 
+std::string result_line(bool refused) {
+  return refused ? "result     a run here would be refused: see the errors\n"
+                 : "result     a run here would start\n";
+}
+
 struct Checked {
   ResolvedPolicy policy;
   std::vector<PolicyFinding> findings;
@@ -127,8 +133,27 @@ Result<std::string> fitted_policy(const PolicyInitCommand& command, const std::s
   return text;
 }
 
+// What the starter policy lets the program write is the working directory.
+Result<void> require_out_of_reach(const std::string& output, const std::string& workdir) {
+  std::error_code code;
+  const std::filesystem::path here = std::filesystem::weakly_canonical(
+      workdir.empty() ? std::filesystem::path(".") : std::filesystem::path(workdir), code);
+  const std::filesystem::path file = std::filesystem::weakly_canonical(output, code);
+  if (code || !planner::path_covers(here.string(), file.string())) {
+    return {};
+  }
+  return Error(ErrorCode::kConflict,
+               output +
+                   " lies in the working directory, which the program may write, and so "
+                   "could change what confines it; name a file elsewhere, or a working "
+                   "directory with --workdir [grant_covers_control]");
+}
+
 Result<void> init(const PolicyInitCommand& command) {
   const std::string output = absolute_or_empty(command.output);
+  if (!output.empty()) {
+    AASM_TRY(require_out_of_reach(output, command.workdir));
+  }
   const std::string text = AASM_TRY(fitted_policy(command, output));
   if (output.empty()) {
     return write_out(text);
@@ -147,7 +172,8 @@ int run_policy_check(const PolicyCheckCommand& command) {
   }
   command.common.format == Format::kJson
       ? print_json(policy_json(checked->policy, checked->findings))
-      : print_out(policy_text(checked->policy, checked->findings));
+      : print_out(policy_text(checked->policy, checked->findings) +
+                  result_line(has_errors(checked->policy, checked->findings)));
   const bool bad = has_errors(checked->policy, checked->findings) ||
                    (command.strict && !checked->findings.empty());
   return bad ? kExitFailed : kExitOk;

@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <map>
 
 #include "aasm/ledger/reader.h"
@@ -22,6 +25,11 @@ constexpr const char* kNotVerified =
 
 Result<ledger::LedgerReader> open_reader(const CommonOptions& common) {
   const Home home = AASM_TRY(Home::locate());
+  if (common.ledger.empty()) {
+    AASM_TRY(home.require_initialised());
+  } else if (access(common.ledger.c_str(), F_OK) != 0) {
+    return Error(ErrorCode::kNotFound, "--ledger " + common.ledger, errno);
+  }
   return ledger::LedgerReader::open(common.ledger.empty() ? home.ledger() : common.ledger);
 }
 

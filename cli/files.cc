@@ -22,6 +22,12 @@ bool is_own(const struct stat& info) {
 
 schema::Result<void> require_own(const process::Fd& file, const std::string& path) {
   struct stat info {};
+  if (fstat(file.get(), &info) == 0 && info.st_uid != geteuid() && info.st_uid != 0) {
+    return Error(ErrorCode::kPermissionDenied,
+                 path + " belongs to user " + std::to_string(info.st_uid) +
+                     ", so it is not believed: run this as that user, or name a trust file with "
+                     "--trust");
+  }
   if (fstat(file.get(), &info) != 0 || !is_own(info)) {
     return Error(ErrorCode::kPermissionDenied,
                  path +

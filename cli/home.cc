@@ -77,9 +77,20 @@ Result<Home> Home::locate() {
   return Home(code ? root : real.string());
 }
 
-bool Home::initialised() const {
-  std::error_code code;
-  return fs::exists(ledger(), code) && fs::exists(keys(), code);
+Result<void> Home::require_initialised() const {
+  for (const std::string& path : {ledger(), keys()}) {
+    std::error_code code;
+    const bool there = fs::exists(path, code);
+    if (code) {
+      return Error(ErrorCode::kPermissionDenied,
+                   "cannot look into " + root_ + " (AASM_HOME names another place)", code.value());
+    }
+    if (!there) {
+      return Error(ErrorCode::kNotFound,
+                   "not_initialised: there is no ledger in " + root_ + "; run 'aasm init' first");
+    }
+  }
+  return {};
 }
 
 Result<std::string> own_executable() {

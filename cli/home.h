@@ -22,7 +22,8 @@ class Home {
   std::string trust() const { return file("trust"); }
   std::string trust_keys() const { return file("trust.keys"); }
   std::string canary() const { return file("canary"); }
-  bool initialised() const;
+  // Fails where `aasm init` has not been, and where this user may not look.
+  schema::Result<void> require_initialised() const;
 
  private:
   explicit Home(std::string root) : root_(std::move(root)) {}

@@ -37,7 +37,8 @@ void add_policy_check(Commands& all, CLI::App& policy) {
       policy.add_subcommand("check", "What a policy says here, what is wrong and what is risky");
   PolicyCheckCommand& command = all.policy_check;
   add_common(*check, command.common);
-  check->add_option("file", command.file, "A policy [the one a run here would have]");
+  check->add_option("file,--policy", command.file, "A policy [the one a run here would have]")
+      ->type_name("FILE");
   check->add_option("--workdir", command.workdir, "Directory the run would be in")
       ->type_name("DIR");
   check->add_flag("--strict", command.strict, "Fail on warnings too");

@@ -57,10 +57,7 @@ Result<ledger::Store> open_with_keys(const ledger::LedgerPaths& paths,
 
 Result<ledger::Store> open_store(const Home& home, const ledger::LedgerPaths& paths,
                                  ledger::StoreOptions options) {
-  if (!home.initialised()) {
-    return Error(ErrorCode::kNotFound, "not_initialised: there is no ledger in " + home.root() +
-                                           "; run 'aasm init' first");
-  }
+  AASM_TRY(home.require_initialised());
   return open_with_keys(paths, std::move(options));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aasm/planner/selector.h"
+#include "aasm/planner/suggest.h"
 #include "aasm/schema/utf8.h"
 
 #include "explaining.h"
@@ -140,6 +141,10 @@ Result<ExplainedObject> explain_host(const ExplainInput& input, const std::strin
   }
   if (input.host.look && input.host.look(input.working_dir + "/" + what) == 0) {
     out.notes.push_back("taken for a host; for the file of this name write ./" + what);
+  } else if (what.find_first_of(".:") == std::string::npos && what != "localhost") {
+    const std::vector<std::string> known = input.vocabulary.suggestions();
+    out.notes.push_back("taken for a host; no system call known here has this name" +
+                        suggestion_text(what, known));
   }
   return out;
 }

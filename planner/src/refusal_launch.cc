@@ -98,7 +98,7 @@ Refusal refuse_policy_load_failed(const std::string& error) {
   return launch_refusal(
       LaunchRefusal::kPolicyLoadFailed,
       "the policy could not be loaded, and no other is taken in its place:\n" + error,
-      "correct the lines named above; `aasm run exec --dry-run` reads a policy "
+      "correct what is named above; `aasm run exec --dry-run` reads a policy "
       "without running anything");
 }
 

@@ -148,7 +148,7 @@ class Survey {
   }
 
   void repository() {
-    const std::vector<std::string> directories = git_directories(host_);
+    const std::vector<std::string> directories = confirmed_git_directories(host_);
     if (directories.empty()) {
       return;
     }
@@ -177,63 +177,10 @@ class Survey {
   Workspace found_;
 };
 
-// The one line of a small file, without `prefix` and the line's end.
-std::optional<std::string> line_of(const WorkspaceHost& host, const std::string& path,
-                                   std::string_view prefix) {
-  constexpr std::size_t kMaxBytes = 8192;
-  const schema::Result<std::optional<std::string>> bytes = host.read(path, kMaxBytes);
-  if (!bytes || !*bytes || !(*bytes)->starts_with(prefix)) {
-    return std::nullopt;
-  }
-  std::string line = (*bytes)->substr(prefix.size());
-  line.resize(std::min(line.size(), line.find('\n')));
-  return line.empty() ? std::nullopt : std::optional<std::string>(line);
-}
-
-// `path` as written in a file of `directory`, with its `..` taken away by their names.
-std::string from_directory(const std::string& path, const std::string& directory) {
-  std::string out;
-  std::string rest = path.starts_with('/') ? path : directory + "/" + path;
-  while (!rest.empty()) {
-    const std::string part = rest.substr(0, rest.find('/'));
-    rest.erase(0, std::min(rest.size(), part.size() + 1));
-    if (part == "..") {
-      out.resize(std::min(out.size(), out.rfind('/')));
-    } else if (!part.empty() && part != ".") {
-      out += "/" + part;
-    }
-  }
-  return out.empty() ? "/" : out;
-}
-
 }  // namespace
 
 Workspace survey_workspace(const WorkspaceHost& host) {
   return Survey(host).run();
-}
-
-std::vector<std::string> git_directories(const WorkspaceHost& host) {
-  const std::string place = host.workdir + "/.git";
-  const schema::Result<WalkedPath> walked = host.resolve(place);
-  if (host.workdir.empty() || !walked || !walked->exists) {
-    return {};
-  }
-  if (walked->is_directory) {
-    return {walked->resolved};
-  }
-  const std::optional<std::string> named = line_of(host, place, "gitdir: ");
-  if (!named) {
-    return {};
-  }
-  const std::string own = from_directory(*named, host.workdir);
-  if (!host.exists(own)) {
-    return {};
-  }
-  const std::optional<std::string> shared = line_of(host, own + "/commondir", "");
-  if (!shared) {
-    return {own};
-  }
-  return {own, from_directory(*shared, own)};
 }
 
 }  // namespace aasm::planner

@@ -87,6 +87,16 @@ class Check(PolicyCase):
             self.assertEqual(done.returncode, 125)
             self.assertIn(code, done.stderr)
 
+    def test_what_this_host_or_version_cannot_carry_out_ends_1_where_a_run_refuses_it(self):
+        for statement in ("network: {egress: {allow: [127.0.0.1]}}", "network: {allowlist: [a.example]}", "syscalls: {allow: ['@default']}",
+                          "resources: {memory_bytes: 1000000}"):
+            path = self.policy = self.file("pol/p.yaml", FILES + statement + "\n")
+            status, answer = self.check_json("--policy", path)
+            refused = self.run_exec("/bin/true").returncode == 125
+            self.assertEqual(status == 1, refused, statement)
+            self.assertEqual(any(one["severity"] == "error" for one in answer["findings"]), refused, statement)
+            self.assertIn(f"result     a run here would {'be refused' if refused else 'start'}", self.check(path).stdout)
+
     def test_without_a_file_it_is_the_policy_of_a_run_here(self):
         self.assertEqual(self.check_json()[1]["source_kind"], "home")
         path = self.file("env.yaml", NARROW)
@@ -204,6 +214,7 @@ class Init(PolicyCase):
         done = self.init("--output", self.work / "p.yaml")
         self.assertEqual(done.returncode, 1)
         self.assertIn("grant_covers_control", done.stderr)
+        self.assertIn("lies in the working directory", done.stderr)
         self.assertEqual(list(self.work.iterdir()), [])
         done = self.init("--workdir", self.root, "--output", "/dev/null/x")
         self.assertIn("grant_covers_evidence", done.stderr, "the home of aasm would be in the workspace")

@@ -17,6 +17,33 @@ class NotInitialised(aasm_case.AasmCase):
         self.assertIn("aasm init", done.stderr)
         self.assertFalse(self.home.exists())
 
+    def test_looking_at_history_says_so_too(self):
+        for command in (("runs", "list"), ("ledger", "status"), ("key", "list")):
+            done = self.aasm(*command)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertIn(f"not_initialised: there is no ledger in {self.home}", done.stderr, command)
+        self.assertIn("--ledger /no/such", self.aasm("runs", "list", "--ledger", "/no/such").stderr)
+
+
+class SomebodyElses(aasm_case.AasmCase):
+    def test_a_home_that_may_not_be_entered_is_not_called_missing(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may enter every directory")
+        self.home.chmod(0)
+        self.addCleanup(self.home.chmod, 0o700)
+        for command in (("runs", "list"), ("run", "exec", "--", "/bin/true")):
+            done = self.aasm(*command)
+            self.assertIn(f"cannot look into {self.home}", done.stderr, command)
+            self.assertNotIn("not_initialised", done.stderr, command)
+
+    def test_trust_of_another_user_is_not_said_to_have_a_wrong_mode(self):
+        if os.geteuid() != 0:
+            self.skipTest("giving a directory away takes root")
+        os.chown(self.home, 65534, 65534)
+        done = self.aasm("verify")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("belongs to user 65534", done.stderr)
+
 
 class LedgerRefused(aasm_case.AasmCase):
     """The ledger is opened while the launch is planned: its error still comes first and alone."""

@@ -204,7 +204,8 @@ const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs = {{
     {Code::kReportDiffers, "report_differs", kF,
      "The report given claims something else than the records do."},
     {Code::kReportUnreadable, "report_unreadable", kU,
-     "The report given is no isolation report of this version."},
+     "The report given is no JSON isolation report of this version (`aasm run --format json "
+     "--report`)."},
     {Code::kReportNotRecomputed, "report_not_recomputed", kI,
      "The report given could not be compared: its claims were not recomputed from this file."},
 

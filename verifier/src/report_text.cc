@@ -5,6 +5,7 @@
 
 #include "aasm/schema/utf8.h"
 
+#include "report_meaning.h"
 #include "verdict.h"
 
 namespace aasm::verifier {
@@ -102,6 +103,13 @@ void print_compared(Page& page, const Coverage& coverage) {
   }
 }
 
+void print_second_file(Page& page, const Outcome& outcome) {
+  if (misses_second_file(outcome)) {
+    page.field("note", "no " + shown(outcome.files.front().name) + "-wal is beside this file: a");
+    page.field("", "ledger in use has its newest records there; ask for both files.");
+  }
+}
+
 void print_item(Page& page, const Finding& finding) {
   std::string line = "    ";
   line += finding.seq < 0 ? "file" : "record " + std::to_string(finding.seq);
@@ -189,28 +197,6 @@ void print_receipt(Page& page, const ReceiptOutcome& said) {
                              std::to_string(said.tree_size));
 }
 
-void print_meaning(Page& page, const Outcome& outcome, Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kFailed:
-      page.line(
-          "Do not rely on this file: something in it is not what was signed, or contradicts"
-          " itself.");
-      return;
-    case Verdict::kUnreadable:
-      page.line("Nothing is said about this file: it could not be read to its end.");
-      return;
-    case Verdict::kInconclusive:
-      page.line(
-          "Nothing contradicts, and something that the verdict needs is missing: see the"
-          " findings.");
-      return;
-    case Verdict::kVerified:
-      page.line(outcome.receipt ? "The run's end was signed by pinned keys and stands in the tree."
-                                : "Every required check passed under pinned keys.");
-      return;
-  }
-}
-
 }  // namespace
 
 std::string report_text(const VerifyRequest& request, const Outcome& outcome, Verdict verdict) {
@@ -225,13 +211,14 @@ std::string report_text(const VerifyRequest& request, const Outcome& outcome, Ve
   if (outcome.trust.judged) {
     print_coverage(page, outcome.coverage);
     print_compared(page, outcome.coverage);
+    print_second_file(page, outcome);
   }
   print_runs(page, outcome.runs, verdict);
   if (outcome.receipt && verdict != Verdict::kFailed) {
     print_receipt(page, *outcome.receipt);
   }
   print_findings(page, outcome.findings);
-  print_meaning(page, outcome, verdict);
+  page.line(meaning_of(outcome, verdict));
   return page.take();
 }
 

@@ -52,6 +52,16 @@ TEST(ReportSummaryTest, ARefusedAddressIsShownWithItsPortAndProtocol) {
   }
 }
 
+TEST(ReportSummaryTest, ACallOfAnotherAbiIsNotNamedLikeANativeOne) {
+  Records run = sample_run();
+  schema::Event other = denied_ptrace();
+  other.object.name = "getpid";
+  other.object.arch = "x32";
+  set_events(run, {other});
+  const std::string text = render_summary(report_of(run));
+  EXPECT_TRUE(contains(text, "first getpid (x32) by ")) << text;
+}
+
 TEST(ReportSummaryTest, NoBoundaryIsSaidInCapitalsAndNothingIsClaimedOfIt) {
   for (const NamedReport& sample : report_samples()) {
     if (sample.name != "unconfined") {

@@ -187,6 +187,22 @@ TEST(ReportTextTest, OfAThousandGapsAPersonReadsTheFirst) {
   EXPECT_TRUE(contains(render_machine(report), "filesystem.read.allow[999]"));
 }
 
+// A call that was answered for compatibility is no denial, and is not passed over either.
+TEST(ReportTextTest, AnAnswerForCompatibilityIsNeitherADenialNorNothing) {
+  Records run = sample_run();
+  schema::Event compat = denied_ptrace();
+  compat.cause = schema::DecisionCause::kCompat;
+  compat.rule = "compat.clone3";
+  set_events(run, {compat});
+  const std::string text = render_human(report_of(run));
+  EXPECT_TRUE(contains(text, "1 answered ENOSYS for the caller to fall back (compat)")) << text;
+  EXPECT_TRUE(contains(text, "syscall: no denial was recorded")) << text;
+  EXPECT_FALSE(contains(text, "nothing of this domain was decided")) << text;
+  compat.outcome = schema::DecisionOutcome::kAllowed;
+  set_events(run, {compat});
+  EXPECT_TRUE(contains(render_human(report_of(run)), "1 allowed (compat)"));
+}
+
 TEST(ReportTextTest, LostEventsMakeCountsLowerBounds) {
   Records run = sample_run();
   EXPECT_FALSE(contains(render_human(report_of(run)), "lower bounds"));

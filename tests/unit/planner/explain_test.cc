@@ -184,6 +184,16 @@ TEST_F(ExplainTest, WhatCannotBeAskedIsSaid) {
   }
 }
 
+// A slip in the name of a call is not answered as if a host had been meant.
+TEST_F(ExplainTest, ANameThatMayHaveBeenMeantForACallIsMentioned) {
+  load("syscalls: {allow: []}\n");
+  const std::vector<std::string> notes = explained("ptrcae").notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes.front().find("no system call known here has this name"), std::string::npos);
+  EXPECT_EQ(explained("localhost").notes, std::vector<std::string>{});
+  EXPECT_EQ(explained("example.com").notes, std::vector<std::string>{});
+}
+
 TEST_F(ExplainTest, AFileOfTheNameOfAHostIsMentioned) {
   load("syscalls: {allow: []}\n");
   host_.look = [](const std::string& path) { return path == "/work/dir/notes.txt" ? 0 : ENOENT; };

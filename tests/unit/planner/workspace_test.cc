@@ -85,6 +85,7 @@ TEST_F(WorkspaceTest, OfAWorktreesRepositoryHooksAndSettingsStayOut) {
   }
   std::ofstream(work_ + "/.git") << "gitdir: " << own << "\n";
   std::ofstream(own + "/commondir") << "../..\n";
+  std::ofstream(own + "/gitdir") << work_ << "/.git\n";
   const Workspace found = survey_workspace(host({}));
   EXPECT_EQ(found.git_readable, Paths{shared});
   EXPECT_EQ(found.git_writable, (Paths{own, shared + "/objects", shared + "/refs"}));
@@ -103,6 +104,40 @@ TEST_F(WorkspaceTest, AFileCalledGitThatNamesNothingIsNoRepository) {
     std::ofstream(work_ + "/.git") << text;
     EXPECT_EQ(git_directories(host({})), Paths{}) << text;
   }
+}
+
+// The file is the working directory's, which the agent of an earlier run could write.
+TEST_F(WorkspaceTest, WhereAFileCalledGitPointsHasToPointBack) {
+  const std::string keys = home_ + "/.ssh";
+  const std::string stranger = dir_.path() + "/other/.git";
+  for (const std::string& made :
+       {keys, stranger + "/worktrees/w", work_ + "/x/worktrees/y", stranger + "/objects"}) {
+    fs::create_directories(made);
+  }
+  std::ofstream(stranger + "/worktrees/w/commondir") << "../..\n";
+  std::ofstream(stranger + "/worktrees/w/gitdir") << home_ << "/elsewhere/.git\n";
+  std::ofstream(work_ + "/x/worktrees/y/gitdir") << work_ << "/.git\n";
+  std::ofstream(work_ + "/x/worktrees/y/commondir") << keys << "\n";
+  std::ofstream(keys + "/config") << "Host *\n";
+  for (const std::string& named : {keys, stranger, stranger + "/worktrees/w",
+                                   std::string("x/worktrees/y"), home_, std::string("../.ssh")}) {
+    std::ofstream(work_ + "/.git") << "gitdir: " << named << "\n";
+    EXPECT_EQ(confirmed_git_directories(host({})), Paths{}) << named;
+    EXPECT_EQ(survey_workspace(host({})).git_writable, Paths{}) << named;
+  }
+  fs::remove(work_ + "/.git");
+  fs::create_directory_symlink(keys, work_ + "/.git");
+  EXPECT_EQ(confirmed_git_directories(host({})), Paths{}) << "a link";
+}
+
+TEST_F(WorkspaceTest, ASubmodulesRepositoryIsGrantedWhereItsSettingsNameThePlace) {
+  const std::string own = home_ + "/.git/modules/work";
+  fs::create_directories(own);
+  std::ofstream(work_ + "/.git") << "gitdir: ../.git/modules/work\n";
+  EXPECT_EQ(confirmed_git_directories(host({})), Paths{});
+  std::ofstream(own + "/config") << "[core]\n\tbare = false\n\tworktree = ../../../work\n";
+  EXPECT_EQ(confirmed_git_directories(host({})), Paths{own});
+  EXPECT_EQ(survey_workspace(host({})).git_writable, Paths{own});
 }
 
 TEST_F(WorkspaceTest, ThePolicyForAWorkspaceLoadsWhateverItsPathsAreCalled) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "aasm/ledger_format/note.h"
 #include "aasm/schema/json_parse.h"
 #include "aasm/schema/json_write.h"
 #include "aasm/schema/utf8.h"
@@ -67,6 +68,49 @@ TEST(TextReportTest, AFailureNamesCheckRecordExpectedActualAndMeaning) {
   const std::size_t meaning = text.find("means: The stored hash is not that of", actual);
   EXPECT_NE(check, std::string::npos);
   EXPECT_NE(meaning, std::string::npos) << text;
+}
+
+// A file is not blamed for what was given beside it.
+TEST(TextReportTest, TheLastSentenceSaysWhatFailed) {
+  Forge forge;
+  forge.add_short_run(1);
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("ledger.db"));
+  const VerifyRequest good = request_for(dir.file("ledger.db"), trust_in(forge.keys()));
+  const auto last_line = [](const VerifyRequest& request) {
+    const std::string text = verify(request).text;
+    return text.substr(text.rfind('\n', text.size() - 2) + 1);
+  };
+  VerifyRequest foreign = good;
+  foreign.trust = {};
+  foreign.explicit_trust = true;
+  EXPECT_EQ(last_line(foreign).find("This is another ledger"), 0U) << last_line(foreign);
+  VerifyRequest compared = good;
+  ledger_format::Note note = ledger_format::parse_note(forge.note(1)).value();
+  note.signatures.front().signature[9] ^= 1U;
+  compared.expect_head = ledger_format::format_note(note);
+  EXPECT_EQ(last_line(compared).find("The file does not go with the note"), 0U)
+      << last_line(compared);
+  compared.expect_head = "no note";
+  EXPECT_EQ(last_line(compared).find("What was given to compare with"), 0U) << last_line(compared);
+  doctor(dir.file("ledger.db"), "UPDATE records SET leaf=zeroblob(32) WHERE seq=2");
+  EXPECT_EQ(last_line(foreign).find("Do not rely on this file"), 0U) << last_line(foreign);
+  EXPECT_EQ(last_line(good).find("Do not rely on this file"), 0U) << last_line(good);
+}
+
+TEST(TextReportTest, AnEndThatIsMissingPointsToTheSecondFile) {
+  Forge forge;
+  forge.add_opened(1);
+  const aasm::test::TempDir dir;
+  forge.write(dir.file("ledger.db"));
+  const VerifyRequest request = request_for(dir.file("ledger.db"), trust_in(forge.keys()));
+  const std::string note = "no ledger.db-wal is beside this file";
+  EXPECT_NE(verify(request).text.find(note), std::string::npos);
+  Forge closed;
+  closed.add_short_run(1);
+  const VerifyReport whole = verify_forged(closed);
+  EXPECT_EQ(whole.verdict, Verdict::kVerified) << whole.text;
+  EXPECT_EQ(whole.text.find(note), std::string::npos);
 }
 
 // Whatever the file or its path hold, a terminal gets no control character from it.

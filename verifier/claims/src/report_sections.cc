@@ -72,8 +72,11 @@ std::string sentence_of(const DomainClaim& claim) {
 std::string decision_counts(const DomainClaim& claim) {
   std::vector<std::string> parts;
   for (const DecisionCount& count : claim.decisions) {
-    parts.push_back(std::to_string(count.actions) + " " + name_of(count.outcome) + " (" +
-                    name_of(count.cause) + ")");
+    const bool fallback = count.cause == schema::DecisionCause::kCompat &&
+                          count.outcome == schema::DecisionOutcome::kDenied;
+    const std::string what =
+        fallback ? "answered ENOSYS for the caller to fall back" : name_of(count.outcome);
+    parts.push_back(std::to_string(count.actions) + " " + what + " (" + name_of(count.cause) + ")");
   }
   if (claim.observations > 0) {
     parts.push_back(std::to_string(claim.observations) + " observed");
@@ -111,14 +114,18 @@ std::string why_unmeasured(const IsolationReport& report, const DomainReport& ro
     return "nothing reports single actions of this domain; its boundary is " +
            name_of(row.claim.boundary);
   }
-  return channel.state == schema::ChannelState::kComplete
+  if (channel.state != schema::ChannelState::kComplete) {
+    return "the channel is " + channel.text() + ", so nothing is concluded";
+  }
+  return row.claim.decisions.empty() && row.claim.observations == 0
              ? "nothing of this domain was decided or observed"
-             : "the channel is " + channel.text() + ", so nothing is concluded";
+             : "what is recorded of this domain counts for no claim";
 }
 
 bool has_denials(const DomainClaim& claim) {
   return std::any_of(claim.decisions.begin(), claim.decisions.end(), [](const auto& count) {
-    return count.outcome == schema::DecisionOutcome::kDenied;
+    return count.outcome == schema::DecisionOutcome::kDenied &&
+           count.cause != schema::DecisionCause::kCompat;
   });
 }
 

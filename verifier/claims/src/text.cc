@@ -71,7 +71,12 @@ std::string object_text(const schema::EventObject& object) {
     return (v6 ? "[" + *object.address + "]" : *object.address) + ":" +
            std::to_string(object.port.value_or(0)) + "/" + object.protocol.value_or("");
   }
-  return object.path ? object.path->bytes() : object.name;
+  if (object.path) {
+    return object.path->bytes();
+  }
+  // A call of another ABI has the name of one that may well be allowed.
+  const bool other = object.arch == "x32" || object.arch == "i386";
+  return other ? object.name + " (" + object.arch + ")" : object.name;
 }
 
 }  // namespace aasm::claims

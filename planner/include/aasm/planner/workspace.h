@@ -17,8 +17,8 @@ struct WorkspaceHost {
   std::string workdir;  // empty: for no place in particular
   PathExists exists = path_exists;
   PathResolver resolve = PathWalker();
-  PolicyReader read = read_policy_file;  // asked for the two files by which a worktree says where
-                                         // its repository is
+  PolicyReader read = read_policy_file;  // asked for the small files by which a worktree and its
+                                         // repository name each other
 };
 
 // Looks for the programs of toolchains on PATH and for what they are installed with, for git's
@@ -26,7 +26,11 @@ struct WorkspaceHost {
 Workspace survey_workspace(const WorkspaceHost& host);
 
 // The git directories of a working directory: its own, and the one it shares with the others of its
-// repository. Empty where it is not the top of one.
+// repository, as git itself would follow them. Empty where it is not the top of one.
 std::vector<std::string> git_directories(const WorkspaceHost& host);
+
+// The same, and empty as well where only the working directory says so: a file `.git` in it, or a
+// link, is the word of whoever may write there, such as the agent of an earlier run.
+std::vector<std::string> confirmed_git_directories(const WorkspaceHost& host);
 
 }  // namespace aasm::planner
