@@ -111,6 +111,18 @@ Result<ExplainedObject> explain_call(const ExplainInput& input, const std::strin
   return out;
 }
 
+// Where a connection to the unspecified address arrives.
+std::string destination(std::string object, std::vector<std::string>& notes) {
+  for (const auto& [unspecified, loopback] :
+       {std::pair<std::string, const char*>{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}}) {
+    if (object.starts_with(unspecified)) {
+      notes.emplace_back("as a destination this is the loopback address of the host");
+      return loopback + object.substr(unspecified.size());
+    }
+  }
+  return object;
+}
+
 Result<ExplainedObject> explain_host(const ExplainInput& input, const std::string& what,
                                      const std::string& operation) {
   Result<Selector> selector = make_selector(SelectorType::kHostPattern, what);
@@ -124,7 +136,10 @@ Result<ExplainedObject> explain_host(const ExplainInput& input, const std::strin
   const bool port = colon != std::string::npos && object.find(']', colon) == std::string::npos;
   object += port ? "" : ":443";
   const std::string name = object.substr(0, object.rfind(':'));
+  std::vector<std::string> notes;
+  object = destination(std::move(object), notes);
   ExplainedObject out{what, "host", object, {}, {}, {}};
+  out.notes = std::move(notes);
   if (operation.empty() || operation == "connect") {
     out.answers.push_back(
         explain_one(input, Domain::kNetworkEgress, "connect", object, SelectorType::kHostPattern));

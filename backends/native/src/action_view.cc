@@ -9,6 +9,7 @@
 #include "classify.h"
 #include "landlock_uapi.h"
 #include "lowering.h"
+#include "network_view.h"
 #include "ruleset.h"
 #include "syscall_groups.h"
 #include "syscall_names.h"
@@ -153,6 +154,7 @@ ActionView view_action(const planner::ExecutionSpec& spec, const planner::Action
                        action.object);
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
+      return view_network(requirements, action);
     case Domain::kProcessCreation:
     case Domain::kIpc:
     case Domain::kCredential:

@@ -22,7 +22,7 @@
 #include "network_judge.h"
 #include "outgoing_message.h"
 
-// The calls on sockets that are judged by what they point to (docs/decisions/0014).
+// The calls on sockets that are judged by what they point to (docs/decisions/0015).
 namespace aasm::backend_native {
 
 struct BrokerSetup {

@@ -143,6 +143,15 @@ TEST_F(ExplainTest, ARangeCoversItsAddresses) {
   EXPECT_EQ(said("11.1.2.3:5432", "connect"), "connect not_enforced network.egress");
 }
 
+TEST_F(ExplainTest, TheUnspecifiedAddressIsWhereItLeads) {
+  load("network: {egress: [{host: 127.0.0.1, ports: [80]}, {host: '[::1]', ports: [80]}]}\n");
+  EXPECT_EQ(said("0.0.0.0:80", "connect"), "connect allowed network.egress[0].ports[0]");
+  EXPECT_EQ(explained("0.0.0.0:80", "connect").resolved, "127.0.0.1:80");
+  EXPECT_EQ(explained("0.0.0.0:80", "connect").notes.size(), 1U);
+  EXPECT_EQ(said("[::]:80", "connect"), "connect allowed network.egress[1].ports[0]");
+  EXPECT_EQ(explained("10.0.0.0:80", "connect").resolved, "10.0.0.0:80");
+}
+
 TEST_F(ExplainTest, CallsAreFoundInGroups) {
   load("syscalls: {allow: ['@small'], deny: [ptrace]}\n");
   EXPECT_EQ(said("read"), "call allowed syscalls.allow[0]");
