@@ -68,7 +68,7 @@ std::string record_of(const ActionView& view, ActionVerdict verdict) {
   if (verdict == ActionVerdict::kByArguments) {
     return "one event for each refused call";
   }
-  if (verdict != ActionVerdict::kDenied) {
+  if (verdict != ActionVerdict::kDenied && !view.recorded) {
     return "none";
   }
   return view.recorded ? "one event of a decision batch for each attempt, equal ones counted "

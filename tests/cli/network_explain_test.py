@@ -91,6 +91,16 @@ class NetworkExplain(aasm_case.AasmCase):
         self.assertEqual(answers, [("connect", "allowed", "network.allowlist[0]"), ("resolve", "denied", "name_resolution.allow"),
                                    ("connect", "denied", "network.allowlist"), ("resolve", "denied", "name_resolution.allow")])
 
+    def test_an_address_of_the_allowlist_needs_no_name(self):
+        port = self.listening.getsockname()[1]
+        self.write_policy(aasm_case.POLICY.format(read="") + f"  network: {{ allowlist: ['127.0.0.1:{port}'] }}\n")
+        done = self.python(f"import socket; socket.create_connection(('127.0.0.1', {port})); print('connected')")
+        self.assertEqual(done.stdout, "connected\n", done.stderr)
+        self.assertEqual(self.explained([f"127.0.0.1:{port}"])[0]["record"][:9], "one event")
+        [event] = [event for event in self.events() if event["domain"] == "network_egress"]
+        self.assertEqual((event["outcome"], event["rule"]), ("allowed", "network.allowlist[0]"))
+        self.assert_verified()
+
     def test_a_rule_by_name_is_refused_with_the_reason(self):
         for statement, words in (("network: { allowlist: [api.example.com] }", "is a name, and answering lookups is not built yet"),
                                  ("name_resolution: { allow: [api.example.com] }", "a name may be looked up")):

@@ -163,7 +163,7 @@ TEST_F(ExplainTest, CallsAreFoundInGroups) {
   EXPECT_EQ(said("ptrace"), "call denied ");
 }
 
-TEST_F(ExplainTest, OnlyADenialThatIsReportedHasARecord) {
+TEST_F(ExplainTest, OnlyWhatIsReportedHasARecord) {
   load("syscalls: {allow: []}\n");
   ActionView view = answered(ActionAnswer::kDenied);
   backend_.answers("call read", view);
@@ -171,6 +171,13 @@ TEST_F(ExplainTest, OnlyADenialThatIsReportedHasARecord) {
   view.recorded = true;
   backend_.answers("call read", view);
   EXPECT_EQ(explained("read").answers[0].record.find("one event"), 0U);
+  load("syscalls: {allow: [read]}\n");
+  view.answer = ActionAnswer::kAllowed;
+  backend_.answers("call read", view);
+  EXPECT_EQ(explained("read").answers[0].record.find("one event"), 0U) << "an allowed connection";
+  view.recorded = false;
+  backend_.answers("call read", view);
+  EXPECT_EQ(explained("read").answers[0].record, "none");
 }
 
 TEST_F(ExplainTest, WhatCannotBeAskedIsSaid) {
