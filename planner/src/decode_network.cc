@@ -5,8 +5,8 @@
 #include "decode_nodes.h"
 #include "shapes.h"
 
-// The nodes whose domains no backend of this version covers. They are read as strictly as the
-// others: a statement that cannot be carried out is refused at planning, never passed over.
+// The nodes of the network, names, processes, ipc and resources. All are read as strictly as the
+// others: a statement that no backend carries out is refused at planning, never passed over.
 namespace aasm::planner {
 namespace {
 

@@ -69,7 +69,7 @@ std::string record_of(const ActionView& view, ActionVerdict verdict) {
   if (verdict == ActionVerdict::kByArguments) {
     return "one event for each refused call";
   }
-  if (verdict != ActionVerdict::kDenied) {
+  if (verdict != ActionVerdict::kDenied && !view.recorded) {
     return "none";
   }
   return view.recorded ? "one event of a decision batch for each attempt, equal ones counted "
@@ -112,6 +112,18 @@ Result<ExplainedObject> explain_call(const ExplainInput& input, const std::strin
   return out;
 }
 
+// Where a connection to the unspecified address arrives.
+std::string destination(std::string object, std::vector<std::string>& notes) {
+  for (const auto& [unspecified, loopback] :
+       {std::pair<std::string, const char*>{"0.0.0.0:", "127.0.0.1:"}, {"[::]:", "[::1]:"}}) {
+    if (object.starts_with(unspecified)) {
+      notes.emplace_back("as a destination this is the loopback address of the host");
+      return loopback + object.substr(unspecified.size());
+    }
+  }
+  return object;
+}
+
 Result<ExplainedObject> explain_host(const ExplainInput& input, const std::string& what,
                                      const std::string& operation) {
   Result<Selector> selector = make_selector(SelectorType::kHostPattern, what);
@@ -125,7 +137,10 @@ Result<ExplainedObject> explain_host(const ExplainInput& input, const std::strin
   const bool port = colon != std::string::npos && object.find(']', colon) == std::string::npos;
   object += port ? "" : ":443";
   const std::string name = object.substr(0, object.rfind(':'));
+  std::vector<std::string> notes;
+  object = destination(std::move(object), notes);
   ExplainedObject out{what, "host", object, {}, {}, {}};
+  out.notes = std::move(notes);
   if (operation.empty() || operation == "connect") {
     out.answers.push_back(
         explain_one(input, Domain::kNetworkEgress, "connect", object, SelectorType::kHostPattern));

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "aasm/planner/endpoint.h"
+
 #include "lowering.h"
 #include "shapes.h"
 
@@ -27,6 +29,12 @@ void add_rules(Requirement& requirement, const std::optional<TextList>& list,
 bool names_a_host(const std::string& host) {
   return host_name_pattern(host).has_value() &&
          std::any_of(host.begin(), host.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// An address of the allowlist is not looked up.
+bool is_an_address(const std::string& host_and_port) {
+  const schema::Result<Endpoint> endpoint = parse_host_endpoint(host_and_port);
+  return endpoint && endpoint->kind == HostKind::kRange;
 }
 
 }  // namespace
@@ -152,9 +160,11 @@ void Lowering::name_resolution() {
   Requirement& requirement = begin(Domain::kNameResolution, first, first, node->at);
   for (const TextEntry& entry :
        node->allowlist ? node->allowlist->entries : std::vector<TextEntry>()) {
-    requirement.rules.push_back(make_rule(indexed("network.allowlist", entry.index), "resolve",
-                                          SelectorType::kHostPattern,
-                                          entry.text.substr(0, entry.text.rfind(':')), entry.at));
+    if (!is_an_address(entry.text)) {
+      requirement.rules.push_back(make_rule(indexed("network.allowlist", entry.index), "resolve",
+                                            SelectorType::kHostPattern,
+                                            entry.text.substr(0, entry.text.rfind(':')), entry.at));
+    }
   }
   for (const EgressEntry& entry :
        node->egress ? node->egress->entries : std::vector<EgressEntry>()) {

@@ -302,6 +302,19 @@ class Profiles(PolicyCase):
                        "cp /bin/true out/t && out/t || echo not executed")
         self.assertEqual(done.stdout, "3\nrefused\nnot executed\n", done.stderr)
 
+    def test_an_analysis_reaches_nothing_and_each_attempt_is_recorded_with_its_address(self):
+        self.use("data-analysis.yaml")
+        (self.work / "out").mkdir()
+        done = self.python("import socket\ntry: socket.create_connection(('127.0.0.1', 9))\n"
+                           "except PermissionError: print('refused')\nprint('lo' in dict(map(reversed, socket.if_nameindex())))")
+        self.assertEqual(done.stdout, "refused\nTrue\n", done.stderr)
+        [event] = [event for event in self.events() if event["domain"] == "network_egress"]
+        self.assertEqual((event["operation"], event["rule"], event["errno"]), ("connect", "network.allowlist", 13))
+        self.assertEqual({name: event["object"][name] for name in ("address", "port", "protocol", "address_class")},
+                         {"address": "127.0.0.1", "port": 9, "protocol": "tcp", "address_class": "loopback"})
+        self.assertEqual(self.claims()["network_egress"]["claim"], "denied_before_execution")
+        self.assert_verified()
+
     def test_without_network_no_socket_is_made_and_each_attempt_is_recorded(self):
         self.use("no-network.yaml")
         done = self.python("import socket\nfor family in socket.AF_INET, socket.AF_UNIX:\n"
@@ -310,6 +323,8 @@ class Profiles(PolicyCase):
         self.assertEqual(done.stdout, "refused\nrefused\npair\n", done.stderr)
         self.assertEqual({event["rule"] for event in self.events() if event["object"].get("number") == 41}, {"syscalls.deny[0]"})
         self.assertEqual(self.claims()["syscall"]["claim"], "denied_before_execution")
+        for domain in "network_egress", "name_resolution":
+            self.assertEqual(self.claims()[domain]["boundary"], "proved", domain)
 
     def test_allow_all_runs_only_without_a_boundary(self):
         self.use("allow-all.yaml")

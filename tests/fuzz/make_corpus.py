@@ -10,7 +10,9 @@ found-* is an input that once failed; those are kept.
 import json
 import pathlib
 import shutil
+import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -175,6 +177,19 @@ def put_policies():
     put("policy", "seed", POLICY)
 
 
+def put_addresses():
+    """Which socket, which call, and a struct sockaddr."""
+    port = struct.pack("!H", 80)
+    v4 = struct.pack("=H", socket.AF_INET) + port + socket.inet_aton("127.0.0.1") + bytes(8)
+    v6 = struct.pack("=H", socket.AF_INET6) + port + bytes(4)
+    for name, head, address in (
+            ("tcp", b"\0\0", v4), ("tcp6", b"\1\0", v6 + socket.inet_pton(socket.AF_INET6, "::1") + bytes(4)),
+            ("mapped", b"\1\0", v6 + socket.inet_pton(socket.AF_INET6, "::ffff:127.0.0.1") + bytes(4)),
+            ("udp", b"\2\3", v4), ("unspecified", b"\0\1", bytes(16)), ("udp6_v4", b"\3\3", v4),
+            ("short", b"\0\0", v4[:15]), ("raw", b"\5\0", v4)):
+        put("sockaddr", name, head + address)
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     for old in HERE.glob("corpus/*/*"):
@@ -194,6 +209,7 @@ def main():
         put_trust(list(seeds.values()), vectors)
     put("receipt", "vector", vectors["receipt"])
     put_policies()
+    put_addresses()
     (HERE / "corpus/frame").mkdir(parents=True, exist_ok=True)
     subprocess.run([build / "tests/fuzz/make_frames", HERE / "corpus/frame"], check=True)
 

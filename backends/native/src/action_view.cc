@@ -9,6 +9,7 @@
 #include "classify.h"
 #include "landlock_uapi.h"
 #include "lowering.h"
+#include "network_view.h"
 #include "ruleset.h"
 #include "syscall_groups.h"
 #include "syscall_names.h"
@@ -165,6 +166,7 @@ ActionView view_action(const planner::ExecutionSpec& spec, const planner::Action
       return view_call(requirements, spec.on_denial, action.object);
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
+      return view_network(requirements, action);
     case Domain::kProcessCreation:
     case Domain::kIpc:
     case Domain::kCredential:

@@ -10,7 +10,7 @@
 #include "network_address.h"
 #include "network_spec.h"
 
-// What a run's policy makes of a call on a socket (docs/decisions/0014). Pure functions: the caller
+// What a run's policy makes of a call on a socket (docs/decisions/0015). Pure functions: the caller
 // has copied what they look at once, and makes an allowed call with that copy.
 namespace aasm::backend_native {
 

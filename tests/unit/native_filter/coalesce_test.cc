@@ -93,6 +93,11 @@ TEST_F(CoalesceTest, EventsThatDifferInAnyOtherFieldStayApart) {
       {"no object number", [](Event& e) { e.object.number.reset(); }},
       {"arch", [](Event& e) { e.object.arch = "i386"; }},
       {"path", [](Event& e) { e.object.path = schema::PathBytes("/x"); }},
+      {"address", [](Event& e) { e.object.address = "10.0.0.1"; }},
+      {"port", [](Event& e) { e.object.port = 0; }},
+      {"protocol", [](Event& e) { e.object.protocol = "tcp"; }},
+      {"address class",
+       [](Event& e) { e.object.address_class = schema::AddressClass::kUnspecified; }},
       {"outcome", [](Event& e) { e.outcome = schema::DecisionOutcome::kAllowed; }},
       {"errno", [](Event& e) { e.os_errno = 38; }},
       {"cause", [](Event& e) { e.cause = schema::DecisionCause::kCompat; }},
@@ -184,6 +189,10 @@ TEST_F(CoalesceTest, SizeBoundIsNeverBelowWhatIsWritten) {
     event.executable = schema::PathBytes(text);
     event.object.path = schema::PathBytes(text);
     event.object.name = std::string(text.size(), '\n');
+    event.object.address = "1111:2222:3333:4444:5555:6666:255.255.255.255";
+    event.object.port = 65535;
+    event.object.protocol = "tcp";
+    event.object.address_class = schema::AddressClass::kUnspecified;
     event.number = event.pid = event.tid = event.count = event.pids = INT64_MAX >> 11;
     event.os_errno = event.object.number.emplace(-(INT64_MAX >> 11));
     event.parents.assign(64, INT64_MAX >> 11);

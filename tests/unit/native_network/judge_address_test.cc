@@ -194,6 +194,7 @@ TEST(JudgeAddressTest, TheCallIsMadeWithTheAddressThatWasJudged) {
   EXPECT_EQ(made_with(kConnect, kTcp6, scoped), scoped);
 }
 
+// Case 56; that getifaddrs works, tests/cli/network_test.py.
 TEST(JudgeAddressTest, DenyOutranksAllowAndTheNarrowestIsCited) {
   const NetworkSpec spec =
       spec_of(egress({range("wide", "10.0.0.0/8:5432/tcp"), range("narrow", "10.1.0.0/16:5432/tcp"),

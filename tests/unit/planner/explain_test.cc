@@ -145,6 +145,15 @@ TEST_F(ExplainTest, ARangeCoversItsAddresses) {
   EXPECT_EQ(said("11.1.2.3:5432", "connect"), "connect not_enforced network.egress");
 }
 
+TEST_F(ExplainTest, TheUnspecifiedAddressIsWhereItLeads) {
+  load("network: {egress: [{host: 127.0.0.1, ports: [80]}, {host: '[::1]', ports: [80]}]}\n");
+  EXPECT_EQ(said("0.0.0.0:80", "connect"), "connect allowed network.egress[0].ports[0]");
+  EXPECT_EQ(explained("0.0.0.0:80", "connect").resolved, "127.0.0.1:80");
+  EXPECT_EQ(explained("0.0.0.0:80", "connect").notes.size(), 1U);
+  EXPECT_EQ(said("[::]:80", "connect"), "connect allowed network.egress[1].ports[0]");
+  EXPECT_EQ(explained("10.0.0.0:80", "connect").resolved, "10.0.0.0:80");
+}
+
 TEST_F(ExplainTest, CallsAreFoundInGroups) {
   load("syscalls: {allow: ['@small'], deny: [ptrace]}\n");
   EXPECT_EQ(said("read"), "call allowed syscalls.allow[0]");
@@ -156,7 +165,7 @@ TEST_F(ExplainTest, CallsAreFoundInGroups) {
   EXPECT_EQ(said("ptrace"), "call denied ");
 }
 
-TEST_F(ExplainTest, OnlyADenialThatIsReportedHasARecord) {
+TEST_F(ExplainTest, OnlyWhatIsReportedHasARecord) {
   load("syscalls: {allow: []}\n");
   ActionView view = answered(ActionAnswer::kDenied);
   backend_.answers("call read", view);
@@ -164,6 +173,13 @@ TEST_F(ExplainTest, OnlyADenialThatIsReportedHasARecord) {
   view.recorded = true;
   backend_.answers("call read", view);
   EXPECT_EQ(explained("read").answers[0].record.find("one event"), 0U);
+  load("syscalls: {allow: [read]}\n");
+  view.answer = ActionAnswer::kAllowed;
+  backend_.answers("call read", view);
+  EXPECT_EQ(explained("read").answers[0].record.find("one event"), 0U) << "an allowed connection";
+  view.recorded = false;
+  backend_.answers("call read", view);
+  EXPECT_EQ(explained("read").answers[0].record, "none");
 }
 
 TEST_F(ExplainTest, WhatCannotBeAskedIsSaid) {

@@ -313,7 +313,8 @@ TEST(LowerTest, AnEmptyHostListDeniesAllAndAnAbsentOneLeavesConnectingOpen) {
 
 TEST(LowerTest, HostsOfTheNetworkMayBeLookedUpWhenNothingElseIsStated) {
   const LoweredPolicy policy = lowered(
-      "network: {allowlist: ['a.b:8443', '*.c.d'], egress: [{host: e.f, ports: [1]}, "
+      "network: {allowlist: ['a.b:8443', '*.c.d', '192.0.2.7', '[::1]:80'], egress: [{host: e.f, "
+      "ports: [1]}, "
       "{host: 10.0.0.1, ports: [1]}]}\n");
   EXPECT_EQ(rules_of(policy, Domain::kNameResolution),
             "network.allowlist[0] allow resolve host_pattern a.b\n"

@@ -1,7 +1,9 @@
 #include "aasm/schema/record.h"
 
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +94,32 @@ TEST(RecordTest, ACutListOfParentsHoldsThoseBeforeTheCut) {
   EXPECT_FALSE(event.check());
   event.parents = {7};
   EXPECT_TRUE(event.check());
+}
+
+TEST(RecordTest, AnAddressAndNothingElseHasPortProtocolAndClass) {
+  EventObject address;
+  address.type = ObjectType::kAddress;
+  address.address = "10.0.0.1";
+  address.port = 0;
+  address.protocol = "udp";
+  address.address_class = AddressClass::kPrivate;
+  EXPECT_TRUE(address.check());
+  const std::pair<const char*, std::function<void(EventObject&)>> faults[] = {
+      {"no address", [](EventObject& o) { o.address.reset(); }},
+      {"an empty address", [](EventObject& o) { o.address = ""; }},
+      {"no port", [](EventObject& o) { o.port.reset(); }},
+      {"a port below", [](EventObject& o) { o.port = -1; }},
+      {"a port above", [](EventObject& o) { o.port = 65536; }},
+      {"no protocol", [](EventObject& o) { o.protocol.reset(); }},
+      {"an empty protocol", [](EventObject& o) { o.protocol = ""; }},
+      {"no class", [](EventObject& o) { o.address_class.reset(); }},
+      {"another type", [](EventObject& o) { o.type = ObjectType::kName; }},
+  };
+  for (const auto& [what, change] : faults) {
+    EventObject faulty = address;
+    change(faulty);
+    EXPECT_FALSE(faulty.check()) << what;
+  }
 }
 
 TEST(RecordTest, AMissingFieldIsRefusedUnlessItIsOptional) {

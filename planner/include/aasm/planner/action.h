@@ -30,7 +30,7 @@ struct ActionView {
   std::string mechanism;  // "landlock"; empty when not mediated
   std::string rule;       // the rule that answers, of the policy or "self_protection.NAME"
   int os_errno = 0;       // what a denied caller receives; 0 when it is killed
-  bool recorded = false;  // each such action becomes an event of a decision.batch
+  bool recorded = false;  // each such action, also an allowed one, becomes an event
   std::string note;       // a sentence, or nothing
 };
 

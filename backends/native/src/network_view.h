@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "aasm/planner/action.h"
+#include "aasm/schema/record_policy.h"
+
+namespace aasm::backend_native {
+
+// What the judge of sockets makes of `connect` to HOST:PORT over TCP, or of `resolve` NAME, under
+// requirements that can be carried out. A host by name is allowed where every address is: it is
+// the address that is judged.
+planner::ActionView view_network(const std::vector<schema::Requirement>& requirements,
+                                 const planner::Action& action);
+
+}  // namespace aasm::backend_native

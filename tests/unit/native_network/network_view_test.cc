@@ -1,0 +1,71 @@
+#include "network_view.h"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+#include "network_builder.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using planner::ActionAnswer;
+using planner::ActionView;
+using schema::Domain;
+using schema::Requirement;
+using testing::egress;
+using testing::host;
+using testing::no_names;
+using testing::range;
+using testing::whole;
+
+ActionView connect(const std::vector<Requirement>& requirements, const std::string& object) {
+  return view_network(requirements, {Domain::kNetworkEgress, "connect", object});
+}
+
+TEST(NetworkViewTest, AnAddressIsViewedAsItIsJudged) {
+  const std::vector<Requirement> requirements = {
+      egress({range("r0", "10.0.0.0/8:5432/tcp"), range("r1", "10.0.0.0/8:53/udp"),
+              host("h0", "[::1]:8080")}),
+      no_names()};
+  const ActionView allowed = connect(requirements, "10.0.0.1:5432");
+  EXPECT_EQ(allowed.answer, ActionAnswer::kAllowed);
+  EXPECT_EQ(allowed.rule, "r0");
+  EXPECT_EQ(allowed.mechanism, "seccomp_user_notification");
+  EXPECT_TRUE(allowed.recorded);
+  EXPECT_EQ(connect(requirements, "[::1]:8080").rule, "h0");
+  const ActionView denied = connect(requirements, "10.0.0.1:443");
+  EXPECT_EQ(denied.answer, ActionAnswer::kDenied);
+  EXPECT_EQ(denied.rule, "network.allowlist");
+  EXPECT_EQ(denied.os_errno, EACCES);
+  EXPECT_EQ(connect(requirements, "10.0.0.1:53").answer, ActionAnswer::kDenied) << "TCP is asked";
+}
+
+TEST(NetworkViewTest, ANameIsReachedWhereEveryAddressIs) {
+  EXPECT_EQ(connect({egress({host("star", "*:443")})}, "a.example:443").rule, "star");
+  EXPECT_EQ(connect({egress({whole("network", "connect")})}, "a.example:443").answer,
+            ActionAnswer::kAllowed);
+  const ActionView by_range =
+      connect({egress({range("r", "10.0.0.0/8:443/tcp")})}, "a.example:443");
+  EXPECT_EQ(by_range.answer, ActionAnswer::kDenied);
+  EXPECT_NE(by_range.note.find("ask for the address"), std::string::npos);
+  const ActionView nothing = connect({egress({})}, "a.example:443");
+  EXPECT_EQ(nothing.answer, ActionAnswer::kDenied);
+  EXPECT_EQ(nothing.note, "");
+  EXPECT_EQ(connect({egress({host("star", "*:443")})}, "a.example:80").answer,
+            ActionAnswer::kDenied);
+}
+
+TEST(NetworkViewTest, LookupsAreDeniedWhereTheyAreStatedAndElseNotMediated) {
+  const planner::Action resolve{Domain::kNameResolution, "resolve", "a.example"};
+  EXPECT_EQ(view_network({no_names()}, resolve).answer, ActionAnswer::kDenied);
+  EXPECT_EQ(view_network({no_names()}, resolve).rule, "name_resolution.allow");
+  EXPECT_EQ(view_network({egress({})}, resolve).answer, ActionAnswer::kNotMediated);
+  EXPECT_EQ(connect({no_names()}, "10.0.0.1:80").answer, ActionAnswer::kNotMediated);
+  const ActionView named = connect({egress({host("h", "a.example:443")})}, "a.example:443");
+  EXPECT_EQ(named.answer, ActionAnswer::kNotMediated);
+  EXPECT_NE(named.note.find("answering lookups is not built"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace aasm::backend_native
