@@ -92,7 +92,8 @@ std::vector<std::string> limitations_of(Domain domain) {
           "allowed calls are made by the broker: servers that ask for the process behind a unix "
           "or netlink socket are told the broker's, and a message of more than 64 KiB on a socket "
           "that is no stream is refused (EMSGSIZE)",
-          "a connection of MPTCP may take further paths to addresses that its peer announces, where "
+          "a connection of MPTCP may take further paths to addresses that its peer announces, "
+          "where "
           "the host's settings accept them",
       };
     case Domain::kNameResolution:
