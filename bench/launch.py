@@ -16,7 +16,7 @@ process gone), seen from here. Give --aasm several times to compare builds run b
 What remains, for /usr/bin/true. Instructions outside the kernel, by callgrind, which cannot follow a
 run past the start of the helper:
 
-    linker and start of the process     0.5 M    9,700 relative relocations, 290 symbols, 2 libraries
+    start of the process                0.3 M    10,000 relative relocations, static initialisers
     options                             0.3 M    the option library
     opening the ledger                  4.3 M    one Ed25519 verification 1.7 M, two public keys made
                                                  from their seeds 1.0 M, SQLite schema and statements
@@ -25,12 +25,11 @@ run past the start of the helper:
     a record sealed                     0.6 M    for the signature alone, and 30 to 40 a byte
 
 A run seals nine records and a checkpoint: four records while the boundary is prepared, by the store
-thread, and the two of 10 KB that tell of the boundary after that, on the way to the exec. Samples of
-a run (perf, both processors, everything of aasm's own process, the kernel included): appending 14 %,
-opening the ledger 11 %, linker and loading 12 %, sealing ahead 8 %, earlier probe 6 %, gathering the
-launch 6 %, rulesets and filter 5 %, reports of the boundary 3 %. Besides aasm the kernel starts two
-processes and two threads and loads three programs. About 1,250 system calls and three syncs of the
-ledger a run (six when the WAL is folded, every sixth run or so).
+thread, that of 10 KB which tells what is installed while the canaries run, and that of 10 KB which
+tells of the canaries after that, on the way to the exec. Besides aasm the kernel starts two processes
+and two threads and loads three programs. About 1,250 system calls, 460 page faults and three syncs
+of the ledger a run (six when the WAL is folded, every sixth run or so). bench/README.md has what was
+measured.
 
 Usage: bench/launch.py [--runs N] [--aasm FILE]... [-- PROG ARGS...]
 """
