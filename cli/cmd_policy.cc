@@ -91,8 +91,12 @@ std::vector<PolicyFinding> enforcement_findings(const ResolvedPolicy& policy, co
 }
 
 std::string result_line(bool refused) {
-  return refused ? "result     a run here would be refused: see the errors\n"
-                 : "result     a run here would start\n";
+  if (refused) {
+    return "result     a run here would be refused: see the errors\n";
+  }
+  return process::seems_inside_a_run()
+             ? "result     no error, and inside a run nothing of the host was measured\n"
+             : "result     a run here would start\n";
 }
 
 struct Checked {
