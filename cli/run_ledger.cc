@@ -34,14 +34,15 @@ Result<ledger::KeySet> load_keys(const ledger::LedgerPaths& paths) {
 // Says whose error it is.
 Result<ledger::Store> open_with_keys(const ledger::LedgerPaths& paths,
                                      ledger::StoreOptions options) {
-  bool has_keys = false;
+  bool lacks_keys = false;
   const auto keys = [&]() -> Result<ledger::KeySet> {
+    lacks_keys = true;
     ledger::KeySet loaded = AASM_TRY_CONTEXT(load_keys(paths), "keys");
-    has_keys = true;
+    lacks_keys = false;
     return loaded;
   };
   Result<ledger::Store> store = ledger::Store::open(paths, keys, std::move(options));
-  if (store || !has_keys) {
+  if (store || lacks_keys) {
     return store;
   }
   Error error = std::move(store).error();
