@@ -38,7 +38,7 @@ def rows():
     pinned = ("--isolation-backend",)
     return [
         Row("policy_unconfigured", "states no control", "aasm init", policy=HEAD + "  tools: {}\n"),
-        Row("policy_load_failed", "unknown key `filesystm` in spec; did you mean `filesystem`", "correct the lines",
+        Row("policy_load_failed", "unknown key `filesystm` in spec; did you mean `filesystem`", "correct what is named above",
             policy=HEAD + "  filesystm: {}\n", place="4:3"),
         Row("policy_load_failed", "there is no such file", "correct", place=" there", prepare=lambda test: test.policy.unlink()),
         Row("policy_permissive", "there is no boundary to build", "--isolation none",

@@ -175,11 +175,11 @@ class Containers(host_case.HostCase):
         self.assertEqual(claim["boundary"], "installed")
 
     def test_a_domain_that_no_kernel_gives_us_is_degraded_at_the_lowest_abi_too(self):
-        self.write_policy(self.policy.read_text() + "  network: { allowlist: [] }\n" + DEGRADE % "network_egress" )
-        self.policy.write_text(self.policy.read_text().replace("network_egress: degrade", "default: degrade"))
+        self.write_policy(self.policy.read_text() + "  ipc: { unix_sockets: { allow: [] } }\n" + DEGRADE % "ipc")
+        self.policy.write_text(self.policy.read_text().replace("ipc: degrade", "default: degrade"))
         done = self.attempt(self.strange("--landlock", 6))
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "EACCES EACCES EPERM"), done.stderr)
-        self.assert_degraded("network_egress", "none")
+        self.assert_degraded("ipc", "none")
 
 
 if __name__ == "__main__":
