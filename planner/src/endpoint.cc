@@ -1,7 +1,6 @@
 #include "aasm/planner/endpoint.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <arpa/inet.h>
 
@@ -21,14 +20,6 @@ Error bad(std::string_view text, const char* why) {
                "`" + schema::escape_for_display(text.substr(0, 80)) + "` " + why);
 }
 
-std::optional<int> decimal(std::string_view text, int max) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value);
-  const bool plain = fault == std::errc() && stop == end && std::to_string(value) == text;
-  return plain && value >= 0 && value <= max ? std::optional<int>(value) : std::nullopt;
-}
-
 bool bit_of(const AddressRange& range, int index) {
   const auto byte = static_cast<std::size_t>(index / 8);
   return ((range.bytes.at(byte) >> (7 - index % 8)) & 1U) != 0;
@@ -39,54 +30,24 @@ void clear_bit(AddressRange& range, int index) {
   range.bytes.at(byte) &= static_cast<std::uint8_t>(~(1U << (7 - index % 8)));
 }
 
-// ::ffff:a.b.c.d is a.b.c.d, whatever it is called.
-AddressRange without_mapping(const AddressRange& range) {
-  constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (!range.v6 || range.bits < 96 ||
-      !std::equal(kMapped.begin(), kMapped.end(), range.bytes.begin())) {
-    return range;
-  }
-  AddressRange plain;
-  std::copy(range.bytes.begin() + 12, range.bytes.end(), plain.bytes.begin());
-  plain.bits = range.bits - 96;
-  return plain;
-}
-
-// An address, or with `/n` a range. nullopt for what is neither.
-std::optional<AddressRange> parse_address(const std::string& text) {
-  AddressRange range;
-  if (::inet_pton(AF_INET, text.c_str(), range.bytes.data()) == 1) {
-    range.bits = 32;
-    return range;
-  }
-  if (::inet_pton(AF_INET6, text.c_str(), range.bytes.data()) == 1) {
-    range.v6 = true;
-    range.bits = 128;
-    return without_mapping(range);
-  }
-  return std::nullopt;
-}
-
 Result<AddressRange> parse_range(std::string_view text) {
   const std::size_t slash = text.rfind('/');
-  std::string address(text.substr(0, slash));
-  AddressRange range;
-  if (::inet_pton(AF_INET6, address.c_str(), range.bytes.data()) == 1) {
-    range.v6 = true;
-  } else if (::inet_pton(AF_INET, address.c_str(), range.bytes.data()) != 1) {
+  std::optional<AddressRange> range = schema::parse_address(text.substr(0, slash));
+  if (!range) {
     return bad(text, "is no range of addresses; write it like 10.0.0.0/8");
   }
-  const std::optional<int> bits = decimal(text.substr(slash + 1), range.width());
+  const std::optional<int> bits =
+      schema::parse_plain_decimal(text.substr(slash + 1), range->width());
   if (!bits) {
     return bad(text, "has no length of a range after its slash");
   }
-  range.bits = *bits;
-  for (int i = *bits; i < range.width(); ++i) {
-    if (bit_of(range, i)) {
+  range->bits = *bits;
+  for (int i = *bits; i < range->width(); ++i) {
+    if (bit_of(*range, i)) {
       return bad(text, "has bits set that its length leaves out; write the first address");
     }
   }
-  return without_mapping(range);
+  return schema::without_mapping(*range);
 }
 
 // inet_aton(3) and the C library read these as addresses; no name of the network looks like one.
@@ -103,9 +64,10 @@ Result<Endpoint> parse_host(const std::string& host) {
     return one;
   }
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  if (const auto address = parse_address(bracketed ? host.substr(1, host.size() - 2) : host)) {
+  if (const auto address =
+          schema::parse_address(bracketed ? host.substr(1, host.size() - 2) : host)) {
     one.kind = HostKind::kRange;
-    one.range = *address;
+    one.range = schema::without_mapping(*address);
     return one;
   }
   if (host.find('/') != std::string::npos) {
@@ -127,18 +89,6 @@ bool name_below(std::string_view name, std::string_view suffix) {
          name[name.size() - suffix.size() - 1] == '.';
 }
 
-bool range_contains(const AddressRange& outer, const AddressRange& inner) {
-  if (outer.v6 != inner.v6 || outer.bits > inner.bits) {
-    return false;
-  }
-  for (int i = 0; i < outer.bits; ++i) {
-    if (bit_of(outer, i) != bit_of(inner, i)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 bool host_contains(const Endpoint& outer, const Endpoint& inner) {
   switch (outer.kind) {
     case HostKind::kAny:
@@ -150,7 +100,7 @@ bool host_contains(const Endpoint& outer, const Endpoint& inner) {
              ((inner.kind == HostKind::kName || inner.kind == HostKind::kSuffix) &&
               name_below(inner.name, outer.name));
     case HostKind::kRange:
-      return inner.kind == HostKind::kRange && range_contains(outer.range, inner.range);
+      return inner.kind == HostKind::kRange && schema::range_contains(outer.range, inner.range);
   }
   return false;
 }
@@ -160,10 +110,10 @@ bool host_contains(const Endpoint& outer, const Endpoint& inner) {
 bool range_covered(const AddressRange& range, const std::vector<AddressRange>& all) {
   std::vector<AddressRange> inside;
   for (const AddressRange& one : all) {
-    if (range_contains(one, range)) {
+    if (schema::range_contains(one, range)) {
       return true;
     }
-    if (range_contains(range, one)) {
+    if (schema::range_contains(range, one)) {
       inside.push_back(one);
     }
   }
@@ -220,7 +170,8 @@ Result<std::uint32_t> take_port(std::string& text) {
   if (colon == std::string::npos || (bracket != std::string::npos && colon < bracket)) {
     return std::uint32_t{0};
   }
-  const std::optional<int> port = decimal(std::string_view(text).substr(colon + 1), 65535);
+  const std::optional<int> port =
+      schema::parse_plain_decimal(std::string_view(text).substr(colon + 1), 65535);
   if (!port || *port == 0) {
     return bad(text, "has no port from 1 to 65535 after its colon");
   }

@@ -28,7 +28,7 @@ struct Room {
 std::size_t text_bound(std::string_view text) {
   std::size_t bytes = 2;
   for (const char c : text) {
-    bytes += detail::must_escape(c) ? 6 : 1;
+    bytes += detail::must_escape(c) ? std::size_t{6} : std::size_t{1};
   }
   return bytes;
 }

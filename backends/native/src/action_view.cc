@@ -51,15 +51,6 @@ std::string parent_of(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-const Requirement* requirement_on(const std::vector<Requirement>& requirements, Domain domain) {
-  for (const Requirement& requirement : requirements) {
-    if (requirement.domain == domain) {
-      return &requirement;
-    }
-  }
-  return nullptr;
-}
-
 ActionView view_path(const std::vector<Requirement>& requirements, const planner::Action& action) {
   ActionView view;
   view.mechanism = "landlock";

@@ -2,12 +2,15 @@
 #include <array>
 #include <cstddef>
 
+#include "aasm/schema/address_range.h"
+
 #include "network_address.h"
 
 namespace aasm::backend_native {
 namespace {
 
 using schema::AddressClass;
+using schema::AddressRange;
 
 struct ClassRange {
   std::array<std::uint8_t, 16> bytes;
@@ -65,28 +68,19 @@ constexpr std::array kV6Ranges = {
     ClassRange{{0x01}, 64, AddressClass::kReserved},  // discarded
 };
 
-bool holds(const ClassRange& range, const std::array<std::uint8_t, 16>& bytes) {
-  const auto whole = static_cast<std::size_t>(range.bits / 8);
-  if (!std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(whole),
-                  range.bytes.begin())) {
-    return false;
-  }
-  const int rest = range.bits % 8;
-  return rest == 0 || (bytes.at(whole) >> (8 - rest)) == (range.bytes.at(whole) >> (8 - rest));
-}
-
 template <std::size_t N>
-AddressClass first_of(const std::array<ClassRange, N>& ranges,
-                      const std::array<std::uint8_t, 16>& bytes) {
-  const auto found = std::find_if(ranges.begin(), ranges.end(),
-                                  [&](const ClassRange& range) { return holds(range, bytes); });
+AddressClass first_of(const std::array<ClassRange, N>& ranges, const AddressRange& address) {
+  const auto found = std::find_if(ranges.begin(), ranges.end(), [&](const ClassRange& range) {
+    return schema::range_contains({address.v6, range.bytes, range.bits}, address);
+  });
   return found == ranges.end() ? AddressClass::kPublic : found->kind;
 }
 
 }  // namespace
 
 schema::AddressClass address_class(const InternetAddress& address) {
-  return address.v6 ? first_of(kV6Ranges, address.bytes) : first_of(kV4Ranges, address.bytes);
+  const AddressRange one{address.v6, address.bytes, address.v6 ? 128 : 32};
+  return one.v6 ? first_of(kV6Ranges, one) : first_of(kV4Ranges, one);
 }
 
 }  // namespace aasm::backend_native

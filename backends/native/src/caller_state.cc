@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <vector>
 
 #include "aasm/process/pidfd.h"
@@ -37,33 +36,6 @@ Result<process::Fd> open_thread(pid_t tid) {
   }
   const process::ProcStatus status = AASM_TRY(process::read_proc_status(tid));
   return process::pidfd_open(status.tgid);
-}
-
-// The rest of the line that begins with `name`. A name of the process's choosing cannot look like
-// one: the kernel escapes newlines.
-std::optional<std::string_view> field(std::string_view text, std::string_view name) {
-  const std::string start = "\n" + std::string(name) + ":\t";
-  const std::size_t at = text.find(start);
-  if (at == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const std::string_view rest = text.substr(at + start.size());
-  return rest.substr(0, rest.find('\n'));
-}
-
-std::vector<std::uint64_t> numbers(std::string_view text, int base) {
-  std::vector<std::uint64_t> list;
-  for (std::size_t at = text.find_first_not_of(" \t"); at != std::string_view::npos;
-       at = text.find_first_not_of(" \t", at)) {
-    std::uint64_t value = 0;
-    const auto parsed = std::from_chars(text.data() + at, text.data() + text.size(), value, base);
-    if (parsed.ec != std::errc{}) {
-      return {};
-    }
-    list.push_back(value);
-    at = static_cast<std::size_t>(parsed.ptr - text.data());
-  }
-  return list;
 }
 
 }  // namespace
@@ -105,23 +77,23 @@ Result<std::string> socket_name(const process::Fd& socket) {
 }
 
 Result<CallerStatus> parse_caller_status(std::string_view text) {
-  const std::vector<std::uint64_t> uids = numbers(field(text, "Uid").value_or(""), 10);
-  const std::vector<std::uint64_t> gids = numbers(field(text, "Gid").value_or(""), 10);
-  const std::optional<std::string_view> groups = field(text, "Groups");
-  const std::vector<std::uint64_t> mask = numbers(field(text, "Umask").value_or(""), 8);
+  using process::status_numbers;
+  const std::vector<std::uint64_t> uids = AASM_TRY(status_numbers(text, "Uid", 10));
+  const std::vector<std::uint64_t> gids = AASM_TRY(status_numbers(text, "Gid", 10));
+  const std::vector<std::uint64_t> groups = AASM_TRY(status_numbers(text, "Groups", 10));
+  const std::vector<std::uint64_t> mask = AASM_TRY(status_numbers(text, "Umask", 8));
   std::vector<std::uint64_t> sets;
   for (const std::string_view name : {"CapEff", "SigPnd", "ShdPnd", "SigBlk"}) {
-    for (const std::uint64_t set : numbers(field(text, name).value_or(""), 16)) {
-      sets.push_back(set);
-    }
+    const std::vector<std::uint64_t> set = AASM_TRY(status_numbers(text, name, 16));
+    sets.insert(sets.end(), set.begin(), set.end());
   }
-  if (uids.size() != 4 || gids.size() != 4 || !groups || mask.size() != 1 || sets.size() != 4) {
+  if (uids.size() != 4 || gids.size() != 4 || mask.size() != 1 || sets.size() != 4) {
     return Error(ErrorCode::kMalformed, "the caller's status cannot be read", EPERM);
   }
   CallerStatus status;
   status.credentials.uid = static_cast<std::uint32_t>(uids[1]);
   status.credentials.gid = static_cast<std::uint32_t>(gids[1]);
-  for (const std::uint64_t group : numbers(*groups, 10)) {
+  for (const std::uint64_t group : groups) {
     status.credentials.groups.push_back(static_cast<std::uint32_t>(group));
   }
   status.credentials.capabilities = sets[0];

@@ -23,6 +23,7 @@
 #include "canary_objects.h"
 #include "classify.h"
 #include "limit_canaries.h"
+#include "lowering.h"
 #include "network_canary.h"
 #include "syscall_names.h"
 
@@ -86,8 +87,7 @@ class CanaryPlanner {
 
  private:
   bool stated(Domain domain) const {
-    return std::any_of(context_.requirements.begin(), context_.requirements.end(),
-                       [domain](const schema::Requirement& r) { return r.domain == domain; });
+    return requirement_on(context_.requirements, domain) != nullptr;
   }
   Purpose purpose(Domain domain) const {
     return stated(domain) ? Purpose::kPolicy : Purpose::kSelfProtection;

@@ -7,6 +7,7 @@
 #include "aasm/planner/environment.h"
 
 #include "landlock_uapi.h"
+#include "lowering.h"
 #include "syscall_groups.h"
 
 namespace aasm::backend_native {
@@ -17,15 +18,6 @@ using schema::Domain;
 using schema::Purpose;
 using schema::Requirement;
 using wire::Step;
-
-const Requirement* requirement_on(const PreparedFacts& facts, Domain domain) {
-  for (const Requirement& requirement : facts.request.spec.requirements) {
-    if (requirement.domain == domain) {
-      return &requirement;
-    }
-  }
-  return nullptr;
-}
 
 // What denials of this requirement may cite.
 std::vector<std::string> denial_rules(const Requirement& requirement) {
@@ -55,7 +47,7 @@ Control control_of(const PreparedFacts& facts, std::string id, Domain domain, St
 
 // Purpose policy, with the rules of the requirement, when the domain is stated.
 void serve_policy(const PreparedFacts& facts, Control& control) {
-  const Requirement* requirement = requirement_on(facts, control.domain);
+  const Requirement* requirement = requirement_on(facts.request.spec.requirements, control.domain);
   if (requirement != nullptr) {
     control.purpose = Purpose::kPolicy;
     control.rules = denial_rules(*requirement);
@@ -255,9 +247,9 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   controls.push_back(no_new_privs_control(facts));
   // A policy that names no variable lets the environment pass: then nothing is controlled.
   const planner::ExecutionSpec& spec = facts.request.spec;
-  const bool controlled = requirement_on(facts, Domain::kCredential) != nullptr &&
-                          spec.credentials.ambient_unremoved.empty() &&
-                          spec.ambient.ambient_unremoved == 0;
+  const bool controlled =
+      requirement_on(facts.request.spec.requirements, Domain::kCredential) != nullptr &&
+      spec.credentials.ambient_unremoved.empty() && spec.ambient.ambient_unremoved == 0;
   controls.push_back(controlled ? environment_control(facts) : environment_left_open(facts));
   controls.push_back(descriptors_control(facts));
   controls.push_back(core_dump_control(facts));

@@ -24,15 +24,9 @@ using schema::ErrorCode;
 using schema::Requirement;
 using schema::Result;
 
-const Requirement* find_requirement(const std::vector<Requirement>& requirements, Domain domain) {
-  const auto found = std::find_if(requirements.begin(), requirements.end(),
-                                  [domain](const Requirement& r) { return r.domain == domain; });
-  return found == requirements.end() ? nullptr : &*found;
-}
-
 Result<void> check_filesystem_stated(const std::vector<Requirement>& requirements) {
   for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite}) {
-    if (find_requirement(requirements, domain) == nullptr) {
+    if (requirement_on(requirements, domain) == nullptr) {
       return Error(ErrorCode::kUnsupported, "aasm-native needs a requirement to prevent on " +
                                                 std::string(schema::token(domain)) +
                                                 ", and there is none");
@@ -110,7 +104,7 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   const std::int64_t abi = AASM_TRY(landlock_abi());
   Ruleset ruleset = AASM_TRY(build_ruleset(requirements, abi));
   FilterSpec filter = AASM_TRY(
-      make_filter_spec(find_requirement(requirements, Domain::kSyscall), request.spec.on_denial));
+      make_filter_spec(requirement_on(requirements, Domain::kSyscall), request.spec.on_denial));
   filter.network = AASM_TRY(network_spec_of(requirements));
   filter.ceiling = process_ceiling(requirements);
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));

@@ -3,29 +3,19 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include <netinet/in.h>
 
 #include "landlock_uapi.h"
+#include "lowering.h"
 
 namespace aasm::backend_native {
-namespace {
-
 using schema::Domain;
 using schema::Error;
 using schema::ErrorCode;
 using schema::Requirement;
 using schema::Result;
-
-const Requirement* requirement_on(const std::vector<Requirement>& requirements, Domain domain) {
-  const auto found = std::find_if(requirements.begin(), requirements.end(),
-                                  [domain](const Requirement& r) { return r.domain == domain; });
-  return found == requirements.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 Result<NetworkSpec> network_spec_of(const std::vector<Requirement>& requirements) {
   NetworkSpec spec =

@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "aasm/planner/endpoint.h"
 
+#include "lowering.h"
 #include "network_judge.h"
 
 namespace aasm::backend_native {
@@ -23,12 +23,6 @@ using planner::HostKind;
 using schema::Domain;
 using schema::Requirement;
 using schema::RuleEffect;
-
-const Requirement* requirement_on(const std::vector<Requirement>& requirements, Domain domain) {
-  const auto found = std::find_if(requirements.begin(), requirements.end(),
-                                  [&](const Requirement& one) { return one.domain == domain; });
-  return found == requirements.end() ? nullptr : &*found;
-}
 
 ActionView answered(const schema::Event& event, bool perform) {
   ActionView view;

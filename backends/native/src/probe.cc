@@ -24,6 +24,7 @@
 #include "helper_client.h"
 #include "landlock_uapi.h"
 #include "launch_material.h"
+#include "lowering.h"
 #include "remedy.h"
 #include "ruleset.h"
 
@@ -116,13 +117,6 @@ std::vector<Requirement> probe_requirements(std::int64_t abi) {
   return requirements;
 }
 
-const Requirement* syscall_requirement(const std::vector<Requirement>& requirements) {
-  const auto found =
-      std::find_if(requirements.begin(), requirements.end(),
-                   [](const Requirement& r) { return r.domain == Domain::kSyscall; });
-  return found == requirements.end() ? nullptr : &*found;
-}
-
 // What one probe is made from.
 struct ProbeMaterial {
   ScratchObjects objects;
@@ -142,7 +136,8 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
   const std::vector<Requirement> requirements = probe_requirements(abi);
   ScratchObjects objects = AASM_TRY(ScratchObjects::make(request.scratch_dir));
   Ruleset ruleset = AASM_TRY(build_ruleset(requirements, abi));
-  FilterSpec filter = AASM_TRY(make_filter_spec(syscall_requirement(requirements), "errno"));
+  FilterSpec filter =
+      AASM_TRY(make_filter_spec(requirement_on(requirements, Domain::kSyscall), "errno"));
   filter.network = AASM_TRY(network_spec_of(requirements));
   std::optional<InnerRuleset> inner;
   if (filter.network.judges()) {

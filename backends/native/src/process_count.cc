@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "lowering.h"
 #include "process_list.h"
 
 namespace aasm::backend_native {
@@ -19,21 +20,19 @@ using schema::Requirement;
 }  // namespace
 
 std::optional<ProcessCeiling> process_ceiling(const std::vector<Requirement>& requirements) {
-  for (const Requirement& requirement : requirements) {
-    if (requirement.domain != Domain::kProcessCreation) {
-      continue;
-    }
-    // Without a rule nothing is permitted.
-    ProcessCeiling ceiling{0, requirement.default_rule};
-    for (const PolicyRule& rule : requirement.rules) {
-      const std::string& text = rule.selector.value.bytes();
-      std::int64_t max = 0;
-      std::from_chars(text.data(), text.data() + text.size(), max);
-      ceiling.max = max;
-    }
-    return ceiling;
+  const Requirement* requirement = requirement_on(requirements, Domain::kProcessCreation);
+  if (requirement == nullptr) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  // Without a rule nothing is permitted.
+  ProcessCeiling ceiling{0, requirement->default_rule};
+  for (const PolicyRule& rule : requirement->rules) {
+    const std::string& text = rule.selector.value.bytes();
+    std::int64_t max = 0;
+    std::from_chars(text.data(), text.data() + text.size(), max);
+    ceiling.max = max;
+  }
+  return ceiling;
 }
 
 int creation_errno(const ProcessCeiling& ceiling) {

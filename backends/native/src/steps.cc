@@ -1,7 +1,5 @@
 #include "steps.h"
 
-#include <algorithm>
-
 #include "filter_spec.h"
 #include "lowering.h"
 #include "process_limits.h"
@@ -26,8 +24,7 @@ std::string grants_sentence(const std::vector<Requirement>& requirements) {
 
 std::string filter_sentence(const planner::ExecutionSpec& spec,
                             const std::vector<Requirement>& requirements) {
-  const bool stated = std::any_of(requirements.begin(), requirements.end(),
-                                  [](const auto& r) { return r.domain == Domain::kSyscall; });
+  const bool stated = requirement_on(requirements, Domain::kSyscall) != nullptr;
   return stated ? "Install a seccomp filter that notifies the supervisor of every system call the "
                   "policy does not allow; a denied caller receives " +
                       std::string(spec.on_denial == "kill" ? "SIGKILL." : "an error.")
@@ -36,9 +33,8 @@ std::string filter_sentence(const planner::ExecutionSpec& spec,
 }
 
 bool states_network(const std::vector<Requirement>& requirements) {
-  return std::any_of(requirements.begin(), requirements.end(), [](const auto& r) {
-    return r.domain == Domain::kNetworkEgress || r.domain == Domain::kNameResolution;
-  });
+  return requirement_on(requirements, Domain::kNetworkEgress) != nullptr ||
+         requirement_on(requirements, Domain::kNameResolution) != nullptr;
 }
 
 std::string limits_sentence(const std::vector<Requirement>& requirements) {

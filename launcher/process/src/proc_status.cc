@@ -76,6 +76,19 @@ Result<std::string> mask_field(std::string_view text, std::string_view name) {
 
 }  // namespace
 
+Result<std::vector<std::uint64_t>> status_numbers(std::string_view text, std::string_view name,
+                                                  int base) {
+  const auto value = value_of(text, name);
+  if (!value) {
+    return malformed("a line of /proc/PID/status is missing");
+  }
+  std::vector<std::uint64_t> numbers;
+  for (const std::string_view field : split_fields(*value)) {
+    numbers.push_back(AASM_TRY(parse_number<std::uint64_t>(field, base)));
+  }
+  return numbers;
+}
+
 Result<ProcStat> parse_proc_stat(std::string_view text) {
   // The name may hold anything, ") R 1" too: it ends at the last parenthesis.
   const std::size_t open = text.find(" (");

@@ -378,7 +378,10 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
          environment(run).names.clear();
          environment(run).removed.clear();
          environment(run).ambient_unremoved = {"GITHUB_TOKEN"};
-         inventory(run) = {.ambient_unremoved = 9, .sensitive = inventory(run).sensitive};
+         schema::AmbientAuthority left;
+         left.ambient_unremoved = 9;
+         left.sensitive = inventory(run).sensitive;
+         inventory(run) = left;
          inventory(run).sensitive.at(0).fate = schema::AuthorityFate::kAmbientUnremoved;
        }},
       {"more ambient credentials than had room",

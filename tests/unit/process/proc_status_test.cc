@@ -84,6 +84,17 @@ TEST(ProcStatusTest, MaskThatIsNoMaskIsRefused) {
   EXPECT_FALSE(parse_proc_status(text).has_value());
 }
 
+TEST(ProcStatusTest, NumbersOfALineInItsBase) {
+  const std::string text =
+      "Name:\tx\\nUid:\t9\nUmask:\t0022\nUid:\t0\t5\nGroups:\t \nSigPnd:\tff\nBad:\t1 x\n";
+  EXPECT_EQ(status_numbers(text, "Uid", 10).value(), (std::vector<std::uint64_t>{0, 5}));
+  EXPECT_EQ(status_numbers(text, "Umask", 8).value(), std::vector<std::uint64_t>{18});
+  EXPECT_EQ(status_numbers(text, "SigPnd", 16).value(), std::vector<std::uint64_t>{255});
+  EXPECT_TRUE(status_numbers(text, "Groups", 10).value().empty());
+  EXPECT_FALSE(status_numbers(text, "Gid", 10));
+  EXPECT_FALSE(status_numbers(text, "Bad", 10));
+}
+
 TEST(ProcReaderTest, OwnProcessReadsAsItself) {
   const auto stat = read_proc_stat(::getpid());
   ASSERT_TRUE(stat.has_value());

@@ -1,75 +1,34 @@
 #include "address_coverage.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <arpa/inet.h>
+#include "aasm/schema/address_range.h"
 
 namespace aasm::claims {
 namespace {
 
+using schema::AddressRange;
 using schema::SelectorType;
 
 // An address, or the leading bits of a range of them. IPv4 that is mapped into IPv6 is IPv4.
-struct Range {
-  bool v6 = false;
-  std::array<std::uint8_t, 16> bytes{};
-  int bits = 0;
-};
-
-std::optional<int> decimal(std::string_view text, int most) {
-  int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, value);
-  const bool plain = fault == std::errc() && stop == end && std::to_string(value) == text;
-  return plain && value >= 0 && value <= most ? std::optional<int>(value) : std::nullopt;
-}
-
-std::optional<Range> parse_range(std::string_view text) {
+std::optional<AddressRange> parse_range(std::string_view text) {
   const std::size_t slash = text.find('/');
-  const std::string address(text.substr(0, slash));
-  Range range;
-  if (address.find('\0') != std::string::npos) {
+  std::optional<AddressRange> range = schema::parse_address(text.substr(0, slash));
+  if (!range) {
     return std::nullopt;
   }
-  range.v6 = ::inet_pton(AF_INET6, address.c_str(), range.bytes.data()) == 1;
-  if (!range.v6 && ::inet_pton(AF_INET, address.c_str(), range.bytes.data()) != 1) {
-    return std::nullopt;
-  }
-  const int width = range.v6 ? 128 : 32;
-  const std::optional<int> bits =
-      slash == std::string_view::npos ? width : decimal(text.substr(slash + 1), width);
-  if (!bits) {
-    return std::nullopt;
-  }
-  range.bits = *bits;
-  constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (range.v6 && range.bits >= 96 &&
-      std::equal(kMapped.begin(), kMapped.end(), range.bytes.begin())) {
-    Range plain;
-    std::copy(range.bytes.begin() + 12, range.bytes.end(), plain.bytes.begin());
-    plain.bits = range.bits - 96;
-    return plain;
-  }
-  return range;
-}
-
-bool holds(const Range& range, const Range& address) {
-  if (range.v6 != address.v6 || range.bits > address.bits) {
-    return false;
-  }
-  for (int i = 0; i < range.bits; ++i) {
-    const auto byte = static_cast<std::size_t>(i / 8);
-    if (((range.bytes.at(byte) ^ address.bytes.at(byte)) >> (7 - i % 8) & 1U) != 0) {
-      return false;
+  if (slash != std::string_view::npos) {
+    const std::optional<int> bits =
+        schema::parse_plain_decimal(text.substr(slash + 1), range->width());
+    if (!bits) {
+      return std::nullopt;
     }
+    range->bits = *bits;
   }
-  return true;
+  return schema::without_mapping(*range);
 }
 
 // What a selector says, cut apart. `port` and `protocol` absent: any.
@@ -98,7 +57,7 @@ std::optional<Statement> cut(SelectorType type, std::string_view text) {
     statement.host = text;
     return statement;
   }
-  statement.port = decimal(text.substr(colon + 1), 65535);
+  statement.port = schema::parse_plain_decimal(text.substr(colon + 1), 65535);
   statement.host = text.substr(0, colon);
   return statement.port ? std::optional<Statement>(statement) : std::nullopt;
 }
@@ -106,7 +65,7 @@ std::optional<Statement> cut(SelectorType type, std::string_view text) {
 }  // namespace
 
 Coverage covers_address(const schema::Selector& selector, const schema::EventObject& object) {
-  const std::optional<Range> address =
+  const std::optional<AddressRange> address =
       object.address && object.address->find('/') == std::string::npos
           ? parse_range(*object.address)
           : std::nullopt;
@@ -128,11 +87,11 @@ Coverage covers_address(const schema::Selector& selector, const schema::EventObj
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
     host = host.substr(1, host.size() - 2);
   }
-  const std::optional<Range> range = parse_range(host);
+  const std::optional<AddressRange> range = parse_range(host);
   if (!range) {
     return Coverage::kUndecided;
   }
-  return holds(*range, *address) ? Coverage::kCovered : Coverage::kNotCovered;
+  return schema::range_contains(*range, *address) ? Coverage::kCovered : Coverage::kNotCovered;
 }
 
 }  // namespace aasm::claims

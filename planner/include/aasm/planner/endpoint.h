@@ -1,27 +1,19 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "aasm/schema/address_range.h"
 #include "aasm/schema/result.h"
 #include "aasm/schema/vocabulary.h"
 
 // Hosts, address ranges and ports of a policy as sets.
 namespace aasm::planner {
 
-// An IPv4 or IPv6 address with the number of leading bits that count. The others are zero.
-struct AddressRange {
-  bool v6 = false;
-  std::array<std::uint8_t, 16> bytes{};  // the first four for IPv4
-  int bits = 0;
-
-  int width() const { return v6 ? 128 : 32; }
-  bool operator==(const AddressRange&) const = default;
-};
+using schema::AddressRange;  // of a policy: the bits that do not count are zero
 
 enum class HostKind : std::uint8_t { kAny, kSuffix, kName, kRange };
 

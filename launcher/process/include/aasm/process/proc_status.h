@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aasm/schema/result.h"
 
@@ -41,6 +42,11 @@ struct ProcStatus {
 
 schema::Result<ProcStat> parse_proc_stat(std::string_view text);
 schema::Result<ProcStatus> parse_proc_status(std::string_view text);
+
+// The numbers behind "NAME:" in /proc/PID/status, in base 8, 10 or 16 as that line has them; none
+// where the line is empty. kMalformed without the line, or for what is no number.
+schema::Result<std::vector<std::uint64_t>> status_numbers(std::string_view text,
+                                                          std::string_view name, int base);
 
 schema::Result<ProcStat> read_proc_stat(pid_t pid);
 schema::Result<ProcStatus> read_proc_status(pid_t pid);
