@@ -61,7 +61,7 @@ class BrokerCalls {
   BrokerCalls& operator=(const BrokerCalls&) = delete;
 
   // One of connect, bind, listen, sendto, sendmsg and sendmmsg.
-  void begin(const seccomp_notif& call, Caller caller);
+  void begin(const seccomp_notif& notified, Caller caller);
 
   // Takes the broker's answers that have come. An error: it is gone.
   schema::Result<void> receive();
@@ -86,8 +86,7 @@ class BrokerCalls {
   schema::Result<void> start_address(Brokered& call, NetworkCall what, const std::string& address);
   schema::Result<void> start_unix(Brokered& call, NetworkCall what, const std::string& address);
   schema::Result<void> start_message(Brokered& call);
-  schema::Result<void> order_unix_path(Brokered& call, NetworkCall what,
-                                       const std::string& address);
+  schema::Result<void> order_unix_path(Brokered& call, NetworkCall what, const std::string& path);
   schema::Result<void> add_credentials(Brokered& call);
   bool admit(Brokered& call, NetworkVerdict verdict);
   schema::Result<void> go_on(Brokered& call, BrokerAnswer& answer);

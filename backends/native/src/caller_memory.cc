@@ -16,6 +16,7 @@ using schema::Result;
 
 // SAFETY: addresses of the caller are only ever passed to the kernel.
 void* remote_pointer(std::uint64_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 

@@ -34,7 +34,7 @@ std::string missing_part(Domain domain) {
   return "the domain is not mediated";
 }
 
-std::vector<std::string> limitations_of(Domain domain) {
+std::vector<std::string> set_up_limitations(Domain domain) {
   switch (domain) {
     case Domain::kFilesystemRead:
       return {
@@ -64,24 +64,33 @@ std::vector<std::string> limitations_of(Domain domain) {
           "sched_set*, ioprio_set) are not judged: where it has no capabilities, the workload can "
           "slow the supervisor down",
       };
+    case Domain::kNetworkEgress:
+    case Domain::kNameResolution:
+    case Domain::kProcessCreation:
+    case Domain::kResource:
+    case Domain::kIpc:
+      break;
+  }
+  return {};
+}
+
+std::vector<std::string> limitations_of(Domain domain) {
+  switch (domain) {
     case Domain::kProcessCreation:
       return {
           "processes are counted, threads of a process are not",
           "a signal whose handler was set without SA_RESTART, and that arrives in the moment "
-          "before "
-          "the supervisor has received a creation, makes it fail with EINTR",
+          "before the supervisor has received a creation, makes it fail with EINTR",
           "executing another program in place of the caller makes no process",
       };
     case Domain::kResource:
       return {
           "cpu_seconds, file_size_bytes and open_files hold for each process by itself, not for "
-          "the "
-          "tree together",
+          "the tree together",
           "a limit of the kernel refuses without a record of the single action; a program that "
           "reaches cpu_seconds is killed by SIGKILL",
           "while the whole job is stopped at a terminal, the supervisor with it, "
-          "wall_clock_seconds "
-          "goes on and wakes the supervisor when it is over",
+          "wall_clock_seconds goes on and wakes the supervisor when it is over",
       };
     case Domain::kNetworkEgress:
       return {
@@ -93,18 +102,21 @@ std::vector<std::string> limitations_of(Domain domain) {
           "or netlink socket are told the broker's, and a message of more than 64 KiB on a socket "
           "that is no stream is refused (EMSGSIZE)",
           "a connection of MPTCP may take further paths to addresses that its peer announces, "
-          "where "
-          "the host's settings accept them",
+          "where the host's settings accept them",
       };
     case Domain::kNameResolution:
       return {
           "closed are the ports and the unix sockets that resolvers are known to listen at; a "
           "lookup by way of a service elsewhere that policy allows to connect to is not seen",
       };
+    case Domain::kFilesystemRead:
+    case Domain::kFilesystemWrite:
+    case Domain::kSyscall:
+    case Domain::kCredential:
     case Domain::kIpc:
       break;
   }
-  return {};
+  return set_up_limitations(domain);
 }
 
 std::string channel_scope(Domain domain) {
@@ -113,7 +125,10 @@ std::string channel_scope(Domain domain) {
            "reach or to listen at; what goes over a connected socket is no decision";
   }
   if (domain == Domain::kNameResolution) {
-    return "every call of every process of the tree that reaches for a resolver's port or socket";
+    return "every call of every process of the tree that reaches for a resolver's socket and, "
+           "where "
+           "policy leaves connecting open, for a resolver's port; elsewhere network_egress decides "
+           "on those ports";
   }
   if (domain == Domain::kProcessCreation) {
     return "every creation of a process that is refused";

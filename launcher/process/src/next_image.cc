@@ -82,7 +82,7 @@ Result<NextImage> loader_of(BorrowedFd fd, std::string_view head) {
     if (name.size() != segment->p_filesz || name.back() != '\0') {
       return NextImage{Kind::kRefused, ""};
     }
-    return NextImage{Kind::kLoader, name.c_str()};
+    return NextImage{Kind::kLoader, name.substr(0, name.find('\0'))};
   }
   return NextImage{};
 }
