@@ -82,7 +82,8 @@ class Here(host_case.HostCase):
         inner = self.work / "inner.yaml"
         inner.write_text(FILES)
         self.write_policy(read=[binaries])
-        done = self.run_exec(aasm_case.AASM, "policy", "check", str(inner))
+        # A leak sanitizer cannot work inside a boundary.
+        done = self.run_exec("/usr/bin/env", "ASAN_OPTIONS=detect_leaks=0", aasm_case.AASM, "policy", "check", str(inner))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("_here", done.stdout)
 
