@@ -1,8 +1,10 @@
 """aasm run exec with `network` stated: what connects, what is refused, and what the records say of both."""
 
 import contextlib
+import errno
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -523,6 +525,40 @@ class Broker(NetworkCase):
             process.stdin.flush()
         process.communicate(timeout=30)
         self.assertLessEqual(counts[1], counts[0] + 2, counts)
+
+    # Of the field report 38 the calls on sockets: opens are not mediated.
+    def test_without_descriptors_calls_are_refused_recorded_and_allowed_again_later(self):
+        full = socket.socket()
+        full.bind(("127.0.0.1", 0))
+        full.listen(1)
+        self.addCleanup(full.close)
+        port = full.getsockname()[1]
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=f"{port}, {self.port}"))
+        done = self.run_exec("/usr/bin/python3", "-c", textwrap.dedent(f"""
+            import errno, os, socket, threading, time
+            def crowd():
+                def one():
+                    try: socket.socket().connect(("127.0.0.1", {port}))
+                    except OSError as error: seen.add(error.errno)
+                seen = set()
+                threads = [threading.Thread(target=one, daemon=True) for _ in range(25)]
+                for thread in threads: thread.start()
+                for thread in threads: thread.join(0.1)
+                os._exit(1 if seen - {{errno.EMFILE}} else 2 if seen else 0)
+            pids = [os.fork() or crowd() for _ in range(8)]
+            print(sorted({{os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids}}))
+            time.sleep(0.5)
+            print(socket.socket().connect_ex(("127.0.0.1", {self.port})), socket.socket().connect_ex(("127.0.0.1", {self.other})))
+            """), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        crowded, after = done.stdout.splitlines()
+        self.assertIn(crowded, ("[2]", "[0, 2]"), "nothing but EMFILE, and some of it")
+        self.assertEqual(after, f"0 {errno.EACCES}")
+        events = self.network_events()
+        faults = [one for one in events if one["cause"] == "fault"]
+        self.assertTrue(faults)
+        self.assertEqual({one["executable"] for one in events if one["reply"] == "accepted" and one["pid"]}, {os.path.realpath("/usr/bin/python3")})
+        self.assert_verified()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <climits>
 #include <optional>
@@ -84,6 +85,10 @@ Attribution::Known* Attribution::open_thread(pid_t tid) {
   known_.erase(tid);
   Known known;
   known.directory = open_process(tid);
+  if (!known.directory && errno == EMFILE) {
+    known_.clear();
+    known.directory = open_process(tid);
+  }
   if (!known.directory) {
     return nullptr;
   }

@@ -30,12 +30,18 @@ struct Caller {
 // nobody else. Checking that is the channel's part. The cache keeps an open directory for each
 // thread; one of a thread that has ended answers ESRCH for ever, so a number that was reused is
 // noticed. The executable is read anew each time, since exec(2) changes it. One thread at a time;
-// holds at most `capacity` descriptors.
+// holds at most `capacity` descriptors, and none of them when this process has no other left.
 class Attribution {
  public:
   static constexpr std::size_t kDefaultCapacity = 64;
   // Ancestors beyond this are left out of `parents`.
   static constexpr std::size_t kMaxParents = 64;
+
+  // Of a process that may have `limit` descriptors: most of them are needed for other things.
+  static constexpr std::size_t capacity_for(std::uint64_t limit) {
+    const std::uint64_t part = limit / 8;
+    return part < 1 ? 1 : part > kDefaultCapacity ? kDefaultCapacity : std::size_t{part};
+  }
 
   // Chains of parents end at `root` (the warden), or at the process this runs in.
   explicit Attribution(pid_t root, std::size_t capacity = kDefaultCapacity)

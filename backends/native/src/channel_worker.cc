@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "aasm/process/pidfd.h"
 
+#include "process_limits.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -42,7 +44,7 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
       spec_(std::move(setup.spec)),
       script_(std::move(setup.script)),
       child_pid_(setup.child),
-      attribution_(setup.warden),
+      attribution_(setup.warden, Attribution::capacity_for(own_limit(RLIMIT_NOFILE).soft)),
       processes_(spec_.ceiling, setup.warden, setup.child),
       coalescer_(setup.limits) {
   state_.totals.present = true;

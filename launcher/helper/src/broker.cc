@@ -18,6 +18,7 @@ constexpr int kSigusr1 = 10;
 constexpr uint64_t kInterrupt = 1ULL << (kSigusr1 - 1);
 constexpr int kBlock = 0;
 constexpr int kUnblock = 1;
+constexpr long kEmfile = 24;
 constexpr long kEnobufs = 105;
 
 // What has a thread, and the one that the next request is received into.
@@ -104,7 +105,8 @@ void take_descriptors(BrokerCall& call, const Header& header) {
   }
 }
 
-// Receives the next request into `next`. False at the end of file.
+// Receives the next request into `next`; size 0: none, or one that is answered already. False at
+// the end of file.
 bool receive(int socket_fd, long* size) {
   next->num_fds = 0;
   next->done = 0;
@@ -118,7 +120,11 @@ bool receive(int socket_fd, long* size) {
   take_descriptors(*next, header);
   next->call = next->request.call;
   next->reply_fd = socket_fd;
-  if ((header.flags & (kTruncated | kControlCut)) != 0) {
+  if ((header.flags & kControlCut) != 0) {
+    answer_fault(*next, -kEmfile);  // no room in our table for what came with it
+    close_descriptors_of(*next);
+    *size = 0;
+  } else if ((header.flags & kTruncated) != 0) {
     *size = 1;  // less than any request has
   }
   return true;
