@@ -208,6 +208,10 @@ void Lowering::ipc() {
   const std::string first = node.unix_sockets ? sockets : "ipc";
   Requirement& requirement = begin(Domain::kIpc, first, first, node.at);
   add_rules(requirement, node.unix_sockets, sockets, "connect", SelectorType::kSocketPath);
+  if (!node.unix_sockets) {  // the part that is not stated stays open
+    requirement.rules.push_back(
+        make_rule("ipc.unix_sockets", "connect", SelectorType::kWhole, "", node.at));
+  }
   for (const TextEntry& setting : node.settings) {
     const std::string key = setting.text.substr(0, setting.text.find('='));
     requirement.rules.push_back(make_rule("ipc." + key, key, SelectorType::kLimit,

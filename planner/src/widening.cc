@@ -41,7 +41,7 @@ std::vector<Selector> selectors_of(const Rules& rules) {
 
 // What a requirement says of one operation.
 struct Side {
-  bool open = false;  // this half of the domain is not stated
+  bool open = false;  // this part of the domain is not stated
   Rules allow;
   Rules deny;
 };
@@ -54,8 +54,6 @@ Side side_of(const Requirement& requirement, std::string_view operation) {
   Side side;
   side.allow = rules_of(requirement, operation, RuleEffect::kAllow);
   side.deny = rules_of(requirement, operation, RuleEffect::kDeny);
-  side.open = requirement.domain == Domain::kIpc && requirement.default_rule == "ipc" &&
-              !has_operation(requirement, operation);
   return side;
 }
 

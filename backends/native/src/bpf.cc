@@ -15,6 +15,8 @@
 #include "aasm/crypto/hash.h"
 #include "aasm/wire/helper_wire.h"
 
+#include "shared_memory.h"
+#include "signal_target.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -200,8 +202,8 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   for (const auto& entry : spec.closed) {
     special.insert(entry.first);
   }
-  if (spec.network.judges()) {
-    special.insert(network_calls().begin(), network_calls().end());
+  for (const auto* calls : {&network_calls(), &signal_calls(), &memory_calls()}) {
+    special.insert(calls->begin(), calls->end());
   }
   std::set<std::int32_t> starts = {0};
   for (const std::int32_t number : special) {
@@ -292,7 +294,8 @@ schema::SeccompDetail seccomp_detail(const FilterSpec& spec, std::span<const soc
   std::vector<std::int32_t> numbers;
   if (spec.default_notify) {
     for (const auto& entry : spec.allowed) {
-      if (number_action(spec, entry.first) != NumberAction::kNotify) {
+      // Also those that are judged one by one.
+      if (spec.policy_allows(entry.first) && !spec.closed.contains(entry.first)) {
         numbers.push_back(entry.first);
       }
     }

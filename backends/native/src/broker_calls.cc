@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <utility>
 
 #include "brokered.h"
@@ -25,7 +26,8 @@ BrokerCalls::BrokerCalls(BrokerSetup setup, const Listener& listener)
     : listener_(listener),
       broker_(std::move(setup.socket)),
       broker_pid_(setup.broker),
-      spec_(std::move(setup.spec)) {
+      spec_(std::move(setup.spec)),
+      ipc_(std::move(setup.ipc)) {
   // Without capabilities, and under no_new_privs, a caller cannot have become anybody else.
   const Result<CapabilitySets> sets = own_capabilities();
   if (::geteuid() == 0 || !sets || sets->permitted != 0) {
@@ -72,6 +74,9 @@ void BrokerCalls::begin(const seccomp_notif& notified, Caller caller) {
 
 Result<void> BrokerCalls::start(Brokered& call) {
   const auto& args = call.data.args;
+  if (memory_call(call.data.nr) == MemoryCall::kMakes) {
+    return start_memory(call);
+  }
   call.socket = AASM_TRY(take_descriptor(call.tid, static_cast<std::int32_t>(args[0])));
   call.facts = AASM_TRY(socket_facts(call.socket));
   call.order.socket = call.socket.get();
@@ -161,14 +166,6 @@ Result<void> BrokerCalls::start_unix(Brokered& call, NetworkCall what, const std
   if (name.kind == UnixName::Kind::kPath && looks_up) {
     return order_unix_path(call, what, name.text);
   }
-  if (name.kind == UnixName::Kind::kAbstract) {
-    ResolvedSocket resolved;
-    resolved.abstract_name = name.text;
-    if (NetworkVerdict verdict = judge_unix(spec_, what, resolved); !verdict.perform) {
-      admit(call, std::move(verdict));
-      return {};
-    }
-  }
   call.order.flags |= wire::kBrokerOwnThread;
   AASM_TRY(add_credentials(call));
   dispatch(call);
@@ -185,7 +182,12 @@ Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
   const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
   call.order.mode_mask = status.mode_mask;
   AASM_TRY(add_credentials(call));
+  if (what == NetworkCall::kBind && ipc_.sockets_stated) {
+    call.order.flags |= wire::kBrokerSayFile;
+    call.began = std::time(nullptr);
+  }
   if (what != NetworkCall::kBind) {
+    call.path = path;
     call.resolving = call.order.kind;
     call.order.kind = BrokerKind::kResolve;
     call.order.name = path + '\0';
@@ -278,10 +280,16 @@ Result<void> BrokerCalls::go_on(Brokered& call, BrokerAnswer& answer) {
   if (call.order.kind == BrokerKind::kResolve) {
     return take_target(call, answer);
   }
+  if (call.order.kind == BrokerKind::kMemory) {
+    memory_made(call, answer.result);
+    return {};
+  }
   if (call.order.kind == BrokerKind::kSend) {
     return message_sent(call, answer.result);
   }
   const std::int64_t os_errno = answer.result < 0 ? -answer.result : 0;
+  note_bound_socket(call, answer);
+  note_scope_refusal(call, os_errno);
   note_outcome(call, os_errno);
   finish(call, os_errno == 0 ? answer.result : 0, os_errno);
   return {};
@@ -290,6 +298,10 @@ Result<void> BrokerCalls::go_on(Brokered& call, BrokerAnswer& answer) {
 Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
   if (answer.result < 0) {
     // ELOOP: also a link of proc(5), which the broker does not follow.
+    if (answer.result == -ELOOP && ipc_.sockets_stated) {
+      admit(call, refuse_unresolved(ipc_, call.path));
+      return {};
+    }
     return answer.result == -ELOOP ? Error(ErrorCode::kPermissionDenied, "a link of proc", ELOOP)
                                    : kernel_answer(static_cast<int>(-answer.result));
   }
@@ -301,6 +313,9 @@ Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
       call.resolving == BrokerKind::kSend ? NetworkCall::kSend : NetworkCall::kConnect;
   if (NetworkVerdict verdict = judge_unix(spec_, what, resolved); !verdict.perform) {
     admit(call, std::move(verdict));
+    return {};
+  }
+  if (!admit_socket_path(call, what, answer)) {
     return {};
   }
   call.order.kind = call.resolving;
@@ -326,6 +341,7 @@ Result<void> BrokerCalls::message_sent(Brokered& call, std::int64_t result) {
     }
   }
   const std::int64_t os_errno = result < 0 && call.gone == 0 ? -result : 0;
+  note_scope_refusal(call, os_errno);
   note_outcome(call, os_errno);
   if (os_errno == EPIPE && stream && (call.order.send_flags & MSG_NOSIGNAL) == 0) {
     call.signal = SIGPIPE;

@@ -18,7 +18,9 @@
 #include "attribution.h"
 #include "broker_client.h"
 #include "caller_state.h"
+#include "ipc_judge.h"
 #include "listener.h"
+#include "made_inside.h"
 #include "network_judge.h"
 #include "outgoing_message.h"
 
@@ -29,6 +31,7 @@ struct BrokerSetup {
   process::Fd socket;  // ours, to the broker
   pid_t broker = 0;
   NetworkSpec spec;
+  IpcSpec ipc;
 };
 
 // A call that is to be answered, and what is to be recorded of it.
@@ -60,7 +63,8 @@ class BrokerCalls {
   BrokerCalls(const BrokerCalls&) = delete;
   BrokerCalls& operator=(const BrokerCalls&) = delete;
 
-  // One of connect, bind, listen, sendto, sendmsg and sendmmsg.
+  // One of connect, bind, listen, sendto, sendmsg and sendmmsg, or one that makes or finds what
+  // processes share (MemoryCall::kMakes).
   void begin(const seccomp_notif& notified, Caller caller);
 
   // Takes the broker's answers that have come. An error: it is gone.
@@ -72,6 +76,9 @@ class BrokerCalls {
   std::vector<FinishedCall> take_finished();
   // A call that somebody else has answered; what the broker says of it is thrown away.
   void forget(std::uint64_t notification);
+
+  // What the tree has made by these calls. A call that removes something of it says so here.
+  MadeInside& made_inside() { return made_inside_; }
 
   // Whether calls are out, and what to poll the broker's descriptor for.
   bool waiting() const { return !calls_.empty(); }
@@ -86,6 +93,13 @@ class BrokerCalls {
   schema::Result<void> start_address(Brokered& call, NetworkCall what, const std::string& address);
   schema::Result<void> start_unix(Brokered& call, NetworkCall what, const std::string& address);
   schema::Result<void> start_message(Brokered& call);
+  // brokered_ipc.cc
+  schema::Result<void> start_memory(Brokered& call);
+  void find_memory(Brokered& call);
+  void memory_made(Brokered& call, std::int64_t result);
+  bool admit_socket_path(Brokered& call, NetworkCall what, const BrokerAnswer& answer);
+  void note_bound_socket(const Brokered& call, const BrokerAnswer& answer);
+  void note_scope_refusal(Brokered& call, std::int64_t os_errno);
   schema::Result<void> order_unix_path(Brokered& call, NetworkCall what, const std::string& path);
   schema::Result<void> add_credentials(Brokered& call);
   bool admit(Brokered& call, NetworkVerdict verdict);
@@ -107,6 +121,8 @@ class BrokerCalls {
   BrokerClient broker_;
   pid_t broker_pid_;
   NetworkSpec spec_;
+  IpcSpec ipc_;
+  MadeInside made_inside_;
   std::optional<BrokerCredentials> own_;  // the broker's, where callers may have others
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::unique_ptr<Brokered>> calls_;  // by the number the broker knows

@@ -27,7 +27,7 @@ bool fits(const BrokerOrder& order) {
          order.control.size() <= wire::kMaxBrokerControl &&
          order.data.size() <= wire::kMaxBrokerData &&
          order.rights.size() <= wire::kMaxBrokerRights && num_groups <= wire::kMaxBrokerGroups &&
-         order.socket >= 0;
+         (order.socket >= 0 || order.kind == wire::BrokerKind::kMemory);
 }
 
 wire::BrokerRequest header_of(std::uint64_t call, const BrokerOrder& order) {
@@ -55,8 +55,8 @@ wire::BrokerRequest header_of(std::uint64_t call, const BrokerOrder& order) {
 }
 
 std::vector<int> descriptors_of(const BrokerOrder& order) {
-  std::vector<int> descriptors = {order.socket};
-  for (const int named : {order.directory, order.target}) {
+  std::vector<int> descriptors;
+  for (const int named : {order.socket, order.directory, order.target}) {
     if (named >= 0) {
       descriptors.push_back(named);
     }

@@ -126,7 +126,8 @@ bool BrokerCalls::try_send(Brokered& call) {
   }
   call.sent = Clock::now();
   call.interrupted = false;
-  if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kResolve) {
+  const bool asks_later = (order.flags & wire::kBrokerSayFile) != 0;
+  if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kResolve && !asks_later) {
     call.socket.reset();  // the broker has its own
     call.directory.reset();
   }
@@ -186,12 +187,25 @@ void BrokerCalls::note_outcome(Brokered& call, std::int64_t os_errno) {
 
 void BrokerCalls::note_fault(Brokered& call, std::int64_t os_errno) {
   const bool binds = call.data.nr == SYS_bind || call.data.nr == SYS_listen;
+  if (call.order.kind == BrokerKind::kMemory) {
+    Event event = memory_refused(ipc_, memory_text(call.data));
+    event.cause = DecisionCause::kFault;
+    event.os_errno = os_errno;
+    call.events.push_back(std::move(event));
+    return;
+  }
+  const std::string what =
+      "descriptor " + std::to_string(static_cast<std::int32_t>(call.data.args[0]));
+  if (!spec_.judges() || (call.facts.family == AF_UNIX && ipc_.judges_sockets())) {
+    call.events.push_back(ipc_fault(ipc_, what, os_errno));
+    return;
+  }
   Event event;
   event.domain =
       spec_.egress_stated ? schema::Domain::kNetworkEgress : schema::Domain::kNameResolution;
   event.operation = binds ? "bind" : "connect";
   event.object.type = schema::ObjectType::kSocket;
-  event.object.name = "descriptor " + std::to_string(static_cast<std::int32_t>(call.data.args[0]));
+  event.object.name = what;
   event.outcome = DecisionOutcome::kDenied;
   event.cause = DecisionCause::kFault;
   event.rule = spec_.egress_stated ? spec_.egress_default : spec_.names_default;

@@ -23,11 +23,17 @@ struct BrokerCalls::Brokered {
   Caller caller;
   process::Fd socket;  // the caller's
   SocketFacts facts;
+  std::string path;       // that a unix address has
   process::Fd directory;  // the caller's, or the socket file that a name led to
   BrokerOrder order;
   wire::BrokerKind resolving = wire::BrokerKind::kConnect;  // with order.kind kResolve: what for
   Clock::time_point sent;                                   // to the broker; zero: not out
   bool interrupted = false;                                 // cancelled for a signal of the caller
+
+  std::int64_t began = 0;                                   // second of CLOCK_REALTIME: a bind
+
+  MemoryUse memory;     // with order.kind kMemory
+  bool finding = false;  // not making
 
   OutgoingMessage message;
   std::uint64_t gone = 0;           // bytes of it

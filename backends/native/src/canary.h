@@ -45,6 +45,14 @@ struct CanaryPlan {
   std::vector<std::uint32_t> forbidden_entries;  // whose inside halves the channel answers
 };
 
+// Of the supervisor's objects that canaries of ipc try: struct sockaddr_un, empty where there is
+// none, and a number of System V shared memory, -1 without.
+struct IpcCanaryNames {
+  std::string path_address;
+  std::string abstract_address;
+  std::int64_t memory = -1;
+};
+
 // What the plan of canaries depends on. Borrowed for the call.
 struct CanaryContext {
   const std::vector<schema::Requirement>& requirements;
@@ -59,6 +67,7 @@ struct CanaryContext {
   std::vector<std::string> executing;  // files of ours that run: opening them says ETXTBSY
   std::string listener;                // the address of one of ours on loopback; empty: none
   std::span<const ProcessLimit> limits = {};
+  IpcCanaryNames ipc = {};
 };
 
 // The script: first the canaries by domain, then the attempts on what is ours. Looks at the

@@ -22,6 +22,7 @@
 #include "canary.h"
 #include "canary_objects.h"
 #include "classify.h"
+#include "ipc_canary.h"
 #include "limit_canaries.h"
 #include "lowering.h"
 #include "network_canary.h"
@@ -78,6 +79,7 @@ class CanaryPlanner {
     add_descriptor_canary();
     add_capability_canary();
     add_network_canaries();
+    add_ipc_canaries(context_, plan_);
     add_limit_canaries(context_, plan_);
     add_creation_canary(context_, plan_);
     add_attempts_on_paths();

@@ -15,25 +15,6 @@ using schema::Prerequisite;
 using schema::PrerequisiteStatus;
 using schema::ProbeAttempt;
 
-constexpr std::string_view kNotBuilt = "not built in this version of aasm-native: ";
-
-std::string missing_part(Domain domain) {
-  switch (domain) {
-    case Domain::kIpc:
-      return "sockets and shared memory are not mediated";
-    case Domain::kProcessCreation:
-    case Domain::kResource:
-    case Domain::kFilesystemRead:
-    case Domain::kFilesystemWrite:
-    case Domain::kSyscall:
-    case Domain::kCredential:
-    case Domain::kNetworkEgress:
-    case Domain::kNameResolution:
-      break;
-  }
-  return "the domain is not mediated";
-}
-
 std::vector<std::string> set_up_limitations(Domain domain) {
   switch (domain) {
     case Domain::kFilesystemRead:
@@ -109,11 +90,25 @@ std::vector<std::string> limitations_of(Domain domain) {
           "closed are the ports and the unix sockets that resolvers are known to listen at; a "
           "lookup by way of a service elsewhere that policy allows to connect to is not seen",
       };
+    case Domain::kIpc:
+      return {
+          "a socket with a path that a process of the tree has bound can be reached without a "
+          "rule; where the kernel does not tell where sockets are bound (unix_diag) or the file "
+          "system keeps no times of birth, it needs one",
+          "a rule stands for the socket that its path leads to at the launch and for whatever its "
+          "path leads to later: where the program may write the directory, it can put another "
+          "socket there",
+          "sockets that were connected before, inherited ones among them, and pairs of sockets are "
+          "not judged; servers are told the broker's process",
+          "POSIX shared memory is files below /dev/shm, which the filesystem domains cover; POSIX "
+          "message queues are refused whole; ptrace stays with the domain syscall",
+          "a signal to the caller's own process group, or to every process, reaches those inside "
+          "only and is no decision",
+      };
     case Domain::kFilesystemRead:
     case Domain::kFilesystemWrite:
     case Domain::kSyscall:
     case Domain::kCredential:
-    case Domain::kIpc:
       break;
   }
   return set_up_limitations(domain);
@@ -133,6 +128,11 @@ std::string channel_scope(Domain domain) {
   if (domain == Domain::kProcessCreation) {
     return "every creation of a process that is refused";
   }
+  if (domain == Domain::kIpc) {
+    return "every call of every process of the tree that reaches a unix socket by a name, signals "
+           "a process outside, or uses memory, semaphores or messages made outside; what goes over "
+           "a connected socket is no decision";
+  }
   return "every system call that the filter does not let through, of every process of the tree; a "
          "filter that the workload adds itself can refuse a call before it is seen";
 }
@@ -149,7 +149,8 @@ std::string set_up_scope(Domain domain) {
 
 bool has_channel(Domain domain) {
   return domain == Domain::kSyscall || domain == Domain::kNetworkEgress ||
-         domain == Domain::kNameResolution || domain == Domain::kProcessCreation;
+         domain == Domain::kNameResolution || domain == Domain::kProcessCreation ||
+         domain == Domain::kIpc;
 }
 
 schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt>& attempts) {
@@ -216,26 +217,12 @@ std::string boundary_text(Domain domain) {
     case Domain::kNameResolution:
       return "a connection to where names are looked up is refused and reported";
     case Domain::kIpc:
-      break;
+      return "sockets and processes outside are out of reach, and each attempt is reported";
   }
   return "";
 }
 
 }  // namespace
-
-std::vector<Domain> supported_domains() {
-  return {Domain::kFilesystemRead, Domain::kFilesystemWrite, Domain::kNetworkEgress,
-          Domain::kNameResolution, Domain::kSyscall,         Domain::kProcessCreation,
-          Domain::kCredential,     Domain::kResource};
-}
-
-DomainCapability unsupported_capability(Domain domain) {
-  DomainCapability capability;
-  capability.domain = domain;
-  capability.reason = std::string(kNotBuilt) + missing_part(domain);
-  capability.channel.mechanism = "none";
-  return capability;
-}
 
 DomainCapability derive_capability(Domain domain, std::vector<ProbeAttempt> attempts,
                                    const ProbeAttempt& signal_scope) {

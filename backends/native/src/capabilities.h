@@ -7,9 +7,6 @@
 // What aasm-native can do, as the axes of a CapabilitySet, from what a probe watched. Pure.
 namespace aasm::backend_native {
 
-// The domains this version builds a boundary for, in the order of the vocabulary.
-std::vector<schema::Domain> supported_domains();
-
 // The axes of a supported domain from its controlled pairs:
 //   every control succeeded, every inside attempt refused   enforce, prerequisite satisfied;
 //   an inside attempt went through                          unsupported, unsatisfied;
@@ -19,8 +16,5 @@ std::vector<schema::Domain> supported_domains();
 schema::DomainCapability derive_capability(schema::Domain domain,
                                            std::vector<schema::ProbeAttempt> attempts,
                                            const schema::ProbeAttempt& signal_scope);
-
-// A domain this version does not build.
-schema::DomainCapability unsupported_capability(schema::Domain domain);
 
 }  // namespace aasm::backend_native

@@ -83,17 +83,23 @@ Result<void> ChannelWorker::answer_finished_call(FinishedCall call) {
   return {};
 }
 
-// A canary tries what the policy denies: it is over at once. One that is not is refused all the
-// same, with an errno that no canary expects.
+// A canary tries what the policy denies: it is over as soon as the broker has looked at it, if that
+// is needed at all.
 Result<ReplyState> ChannelWorker::refuse_canary_on_socket(const seccomp_notif& call,
                                                           std::int64_t* os_errno) {
-  *os_errno = EIO;
+  constexpr int kPatience = 2000;  // milliseconds: thousands of times what it takes
+  *os_errno = kNoRefusal;
   if (broker_calls_) {
     broker_calls_->begin(call, {});
-    const std::vector<FinishedCall> finished = broker_calls_->take_finished();
+    std::vector<FinishedCall> finished = broker_calls_->take_finished();
+    pollfd broker = {broker_calls_->fd(), POLLIN, 0};
+    if (finished.empty() && ::poll(&broker, 1, kPatience) > 0) {
+      AASM_TRY(broker_calls_->receive());
+      finished = broker_calls_->take_finished();
+    }
     if (finished.empty()) {
       broker_calls_->forget(call.id);
-    } else if (finished.front().os_errno != 0) {
+    } else if (finished.front().os_errno != 0 && !finished.front().events.empty()) {
       *os_errno = finished.front().os_errno;
     }
   }

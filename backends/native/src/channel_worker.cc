@@ -46,6 +46,7 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
       child_pid_(setup.child),
       attribution_(setup.warden, Attribution::capacity_for(own_limit(RLIMIT_NOFILE).soft)),
       processes_(spec_.ceiling, setup.warden, setup.child),
+      signal_scope_(setup.warden, setup.broker ? setup.broker->broker : 0),
       coalescer_(setup.limits) {
   state_.totals.present = true;
   state_.totals.opened = true;
@@ -245,6 +246,9 @@ Result<void> ChannelWorker::serve_canary(const seccomp_notif& call) {
     verdict.answer = AnswerKind::kRefuse;
     verdict.event.os_errno = verdict.fallback_errno;
   }
+  if (verdict.answer == AnswerKind::kUnlessInside && is_inside(call, &verdict.event)) {
+    verdict.event.os_errno = kNoRefusal;
+  }
   CanaryReport report;
   report.number = call.data.nr;
   if (verdict.answer == AnswerKind::kBroker) {
@@ -274,6 +278,10 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
   if (verdict.answer == AnswerKind::kBroker) {
     return serve_on_socket(call, std::move(caller));
+  }
+  if (verdict.answer == AnswerKind::kUnlessInside && is_inside(call, &verdict.event)) {
+    AASM_TRY(listener_.let_run(call.id));
+    return {};
   }
   schema::Event& event = verdict.event;
   complete(caller, static_cast<pid_t>(call.pid), blocked && verdict.recorded, &event);
@@ -313,6 +321,7 @@ void ChannelWorker::record(schema::Event event, Clock::time_point now) {
 Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classification* verdict) {
   switch (verdict->answer) {
     case AnswerKind::kRefuse:
+    case AnswerKind::kUnlessInside:
       return reply_of(AASM_TRY(listener_.refuse(call.id, verdict->event.os_errno)));
     case AnswerKind::kContinue:
       return reply_of(AASM_TRY(listener_.let_run(call.id)));

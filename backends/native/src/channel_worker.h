@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "listener.h"
 #include "pace.h"
 #include "process_count.h"
+#include "signal_target.h"
 
 namespace aasm::backend_native {
 
@@ -36,6 +38,9 @@ struct ChannelState {
   bool ending = false;  // the broker may be gone
   bool ended = false;
 };
+
+// What a canary is answered that policy does not refuse: no canary expects it.
+inline constexpr int kNoRefusal = EIO;
 
 // The thread of a Channel. The public members belong to the session's thread, all else runs in the
 // thread they start.
@@ -75,6 +80,8 @@ class ChannelWorker {
                                                              std::int64_t* os_errno);
   schema::Result<void> serve_on_socket(const seccomp_notif& call, Caller caller);
   schema::Result<void> serve_broker(short revents);
+  // channel_ipc.cc
+  bool is_inside(const seccomp_notif& call, schema::Event* event);
   schema::Result<void> answer_finished();
   schema::Result<void> answer_finished_call(FinishedCall call);
   int poll_timeout() const;
@@ -98,6 +105,7 @@ class ChannelWorker {
   pid_t child_pid_;
   Attribution attribution_;
   ProcessCount processes_;
+  SignalScope signal_scope_;
   Coalescer coalescer_;
   Pace pace_;
   std::unique_ptr<BrokerCalls> broker_calls_;  // empty without a broker

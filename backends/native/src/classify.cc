@@ -10,7 +10,10 @@
 #include "aasm/wire/helper_wire.h"
 
 #include "bpf.h"
+#include "ipc_judge.h"
 #include "network_judge.h"
+#include "shared_memory.h"
+#include "signal_target.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -149,6 +152,21 @@ Classification judge_on_socket(Classification result, const NotifiedCall& call,
   }
 }
 
+Classification judge_ipc(Classification result, const seccomp_data& data, const FilterSpec& spec,
+                         IpcCall kind) {
+  result.answer = AnswerKind::kUnlessInside;
+  if (kind == IpcCall::kSignal) {
+    result.event = signal_refused(spec.ipc, target_text(signal_target(data)));
+    return result;
+  }
+  const MemoryCall what = memory_call(data.nr);
+  result.answer = what == MemoryCall::kMakes   ? AnswerKind::kBroker
+                  : what == MemoryCall::kNames ? AnswerKind::kRefuse
+                                               : AnswerKind::kUnlessInside;
+  result.event = memory_refused(spec.ipc, memory_text(data));
+  return result;
+}
+
 Classification refuse_creation(Classification result, const ProcessCeiling& ceiling) {
   schema::EventObject made;
   made.type = schema::ObjectType::kProcess;
@@ -246,7 +264,10 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
     return protect(std::move(result), closed->second->name, EPERM);
   }
   const std::vector<std::int32_t>& on_sockets = network_calls();
-  if (spec.network.judges() &&
+  if (const IpcCall kind = ipc_call(spec, number); kind != IpcCall::kNone) {
+    return judge_ipc(std::move(result), call.data, spec, kind);
+  }
+  if (spec.judges_sockets() &&
       std::find(on_sockets.begin(), on_sockets.end(), number) != on_sockets.end()) {
     return judge_on_socket(std::move(result), call, spec);
   }

@@ -16,6 +16,7 @@ enum class AnswerKind : std::uint8_t {
   kContinue,  // the kernel runs the call; only ever decided on argument registers
   kEmulate,   // answered 0 without effect
   kBroker,    // judged by what its arguments point to, and made by the broker (broker_calls.h)
+  kUnlessInside,  // refuse, unless what it is about is of the tree (channel_ipc.cc)
   kKill,      // the caller's process, while the call is still blocked; else refuse with `fallback`
 };
 
@@ -45,7 +46,9 @@ bool creates_process(const seccomp_data& call, const FilterSpec& spec);
 //   not on a stated allow list       EPERM, ENOSYS for a number without a name   default rule
 //   closed                           EPERM   self_protection.<name>
 //   judged by argument               syscall_closed.inc
-//   on a socket, where policy states the network   network_judge.h
+//   on a socket, where policy states the network or sockets   network_judge.h, ipc_judge.h
+//   signals somebody, uses what processes share   EPERM, EACCES   ipc_judge.h, as if that were
+//                                    outside: whether it is, is asked after (kUnlessInside)
 //   makes a process under a ceiling  EAGAIN or EPERM   the ceiling's rule, as if it were reached:
 //                                    whether it is, process_count.h says, which is asked before
 // Denials by a rule of the policy kill when the policy says so; no others do.

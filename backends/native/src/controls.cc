@@ -192,6 +192,36 @@ void add_network_controls(const PreparedFacts& facts, std::vector<Control>& cont
   }
 }
 
+Control ipc_control(const PreparedFacts& facts, std::string id, Step step, std::string mechanism,
+                    std::string note) {
+  Control control = control_of(facts, std::move(id), Domain::kIpc, step);
+  serve_policy(facts, control);
+  control.mechanism = std::move(mechanism);
+  control.note = std::move(note);
+  return control;
+}
+
+void add_ipc_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
+  const IpcSpec& ipc = facts.filter.ipc;
+  const auto add = [&](bool stated, std::string id, std::string note) {
+    if (stated) {
+      controls.push_back(ipc_control(facts, std::move(id), Step::kSeccomp,
+                                     "seccomp_user_notification", std::move(note)));
+    }
+  };
+  add(ipc.sockets_stated, "unix_sockets",
+      "allowed calls are made by the broker on the caller's socket");
+  add(!ipc.signals_rule.empty(), "signals", "no signal leaves the process tree");
+  add(!ipc.memory_rule.empty(), "shared_memory",
+      "System V objects of others and POSIX message queues cannot be used; the broker makes those "
+      "of the tree");
+  if (!ipc.abstract_rule.empty()) {
+    controls.push_back(
+        ipc_control(facts, "abstract_scope", Step::kLandlock, "landlock_scope",
+                    "abstract unix sockets that were made outside cannot be reached"));
+  }
+}
+
 void add_seccomp_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
   if (facts.filter.stated) {
     controls.push_back(seccomp_policy_control(facts));
@@ -265,6 +295,7 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   controls.push_back(scope_control(facts, "ptrace", Domain::kCredential, "landlock_domain",
                                    "processes outside cannot be traced or read"));
   add_network_controls(facts, controls);
+  add_ipc_controls(facts, controls);
   add_seccomp_controls(facts, controls);
   add_creation_control(facts, controls);
   add_limit_controls(facts, controls);

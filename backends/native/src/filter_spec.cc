@@ -2,11 +2,14 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "aasm/wire/helper_wire.h"
 
+#include "shared_memory.h"
+#include "signal_target.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -108,20 +111,23 @@ Result<FilterSpec> make_filter_spec(const Requirement* requirement, std::string_
 
 namespace {
 
-NumberAction network_action(std::int32_t number) {
+// Making sockets, listening and setting options is nothing to ipc.
+NumberAction socket_action(const FilterSpec& spec, std::int32_t number) {
+  const bool network = spec.network.judges();
   switch (number) {
     case SYS_connect:
     case SYS_bind:
-    case SYS_listen:
     case SYS_sendmsg:
     case SYS_sendmmsg:
       return NumberAction::kNotify;
-    case SYS_socket:
-      return NumberAction::kJudgeSocket;
     case SYS_sendto:
       return NumberAction::kJudgeSendto;
+    case SYS_listen:
+      return network ? NumberAction::kNotify : NumberAction::kAllow;
+    case SYS_socket:
+      return network ? NumberAction::kJudgeSocket : NumberAction::kAllow;
     case SYS_setsockopt:
-      return NumberAction::kJudgeSetsockopt;
+      return network ? NumberAction::kJudgeSetsockopt : NumberAction::kAllow;
     default:
       return NumberAction::kAllow;
   }
@@ -134,6 +140,17 @@ const std::vector<std::int32_t>& network_calls() {
                                                   SYS_sendmsg, SYS_sendmmsg,  SYS_socket,
                                                   SYS_sendto,  SYS_setsockopt};
   return calls;
+}
+
+IpcCall ipc_call(const FilterSpec& spec, std::int32_t number) {
+  const std::vector<std::int32_t>& signals = signal_calls();
+  if (!spec.ipc.signals_rule.empty() &&
+      std::find(signals.begin(), signals.end(), number) != signals.end()) {
+    return IpcCall::kSignal;
+  }
+  return !spec.ipc.memory_rule.empty() && memory_call(number) != MemoryCall::kNone
+             ? IpcCall::kMemory
+             : IpcCall::kNone;
 }
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
@@ -158,8 +175,12 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
     case SYS_seccomp:
       return NumberAction::kJudgeSeccomp;
     default:
-      return spec.network.judges() ? network_action(number) : NumberAction::kAllow;
+      break;
   }
+  if (ipc_call(spec, number) != IpcCall::kNone) {
+    return NumberAction::kNotify;
+  }
+  return spec.judges_sockets() ? socket_action(spec, number) : NumberAction::kAllow;
 }
 
 }  // namespace aasm::backend_native

@@ -10,6 +10,7 @@
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/result.h"
 
+#include "ipc_spec.h"
 #include "network_spec.h"
 #include "syscall_groups.h"
 
@@ -58,8 +59,13 @@ struct FilterSpec {
   std::map<std::int32_t, std::string> denied;        // number to rule; outranks `allowed`
   std::map<std::int32_t, const ClosedCall*> closed;  // by self-protection, after what policy opens
   NetworkSpec network;  // the caller's to set: what judges the calls on sockets that are allowed
+  IpcSpec ipc;          // and the calls that reach other processes
 
   std::optional<ProcessCeiling> ceiling;  // policy states `process_creation`
+
+  bool judges_sockets() const { return network.judges() || ipc.judges_sockets(); }
+  // Whether calls are made by the broker.
+  bool brokers() const { return judges_sockets() || ipc.brokers(); }
 
   // True when the policy alone lets the call run.
   bool policy_allows(std::int32_t number) const;
@@ -73,9 +79,13 @@ struct FilterSpec {
 schema::Result<FilterSpec> make_filter_spec(const schema::Requirement* requirement,
                                             std::string_view on_denial);
 
-// The calls on sockets that are judged where NetworkSpec::judges(): by registers alone, or by what
-// they point to (broker_calls.h).
+// The calls on sockets that are judged where policy states the network or which sockets may be
+// reached: by registers alone, or by what they point to (broker_calls.h).
 const std::vector<std::int32_t>& network_calls();
+
+// What judges an allowed call that reaches other processes.
+enum class IpcCall : std::uint8_t { kNone, kSignal, kMemory };
+IpcCall ipc_call(const FilterSpec& spec, std::int32_t number);
 
 // The program's action for a native number (not negative, without the x32 bit).
 NumberAction number_action(const FilterSpec& spec, std::int32_t number);

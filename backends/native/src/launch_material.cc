@@ -88,11 +88,13 @@ std::vector<int> inheritable_descriptors(const std::vector<int>& listed) {
 Result<void> plan_launch_canaries(LaunchMaterial& material) {
   const planner::LaunchRequest& request = material.request;
   AASM_TRY(ensure_canary_objects(request.protect.canary_dir));
+  material.ipc_objects = IpcCanaryObjects(material.filter.ipc, request.protect.canary_dir);
   material.canary_descriptor = AASM_TRY(process::open_file("/dev/null", O_RDONLY));
   material.canaries = plan_canaries(
       {request.spec.requirements, request.protect, material.filter, material.capabilities,
        material.cut.has_value(), under_a_filter(), ::getpid(), material.canary_descriptor.get(),
-       executing_paths(request.helper_path), material.canary_listener.address, material.limits});
+       executing_paths(request.helper_path), material.canary_listener.address, material.limits,
+       material.ipc_objects.names()});
   return {};
 }
 
@@ -106,6 +108,7 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   FilterSpec filter = AASM_TRY(
       make_filter_spec(requirement_on(requirements, Domain::kSyscall), request.spec.on_denial));
   filter.network = AASM_TRY(network_spec_of(requirements));
+  filter.ipc = AASM_TRY(ipc_spec_of(requirements));
   filter.ceiling = process_ceiling(requirements);
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
   process::DigestCache digests = process::DigestCache::load(
@@ -126,12 +129,13 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
                           {},
                           {},
                           {},
+                          {},
                           {}};
   material.request.spec.requirements = std::move(requirements);
   material.request.descriptors = inheritable_descriptors(request.descriptors);
   material.limits = process_limits(material.request.spec.requirements, own_limit);
   material.program = build_filter(material.filter);
-  if (material.filter.network.judges()) {
+  if (material.filter.brokers()) {
     material.inner_ruleset = AASM_TRY(build_inner_ruleset(material.filter.network, abi));
     material.canary_listener = open_canary_listener();
   }

@@ -18,6 +18,7 @@
 #include "channel.h"
 #include "filter_spec.h"
 #include "helper_client.h"
+#include "ipc_canary.h"
 #include "network_setup.h"
 #include "own_capabilities.h"
 #include "phase.h"
@@ -43,6 +44,7 @@ struct LaunchMaterial {
   CanaryPlan canaries;
   std::optional<InnerRuleset> inner_ruleset;  // where the network is judged
   CanaryListener canary_listener;
+  IpcCanaryObjects ipc_objects;
   std::vector<ProcessLimit> limits;
 };
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "capabilities.h"
+#include "ipc_spec.h"
 #include "network_spec.h"
 #include "process_limits.h"
 #include "syscall_groups.h"
@@ -89,6 +89,11 @@ std::optional<std::string> network_obstacle(const Requirement& requirement) {
   return spec ? std::nullopt : std::optional<std::string>(spec.error().message());
 }
 
+std::optional<std::string> ipc_obstacle(const Requirement& requirement) {
+  const schema::Result<IpcSpec> spec = make_ipc_spec(&requirement);
+  return spec ? std::nullopt : std::optional<std::string>(spec.error().message());
+}
+
 std::optional<std::string> credential_obstacle(const Requirement& requirement) {
   for (const PolicyRule& rule : requirement.rules) {
     if (rule.selector.type != SelectorType::kWhole &&
@@ -136,13 +141,13 @@ std::optional<std::string> cannot_lower(const Requirement& requirement) {
     case Domain::kNameResolution:
       return network_obstacle(requirement);
     case Domain::kIpc:
-      break;
+      return ipc_obstacle(requirement);
     case Domain::kProcessCreation:
       return creation_obstacle(requirement);
     case Domain::kResource:
       return limit_obstacle(requirement);
   }
-  return unsupported_capability(requirement.domain).reason;
+  return std::nullopt;
 }
 
 std::vector<Requirement> installable_requirements(const planner::ExecutionSpec& spec) {

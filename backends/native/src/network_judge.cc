@@ -71,16 +71,6 @@ std::string socket_text(const SocketFacts& socket) {
          word_or_number(kTypes, socket.type, "type ") + " " + std::to_string(socket.protocol);
 }
 
-NetworkVerdict pass(std::span<const std::uint8_t> address = {}) {
-  NetworkVerdict verdict;
-  verdict.perform = true;
-  verdict.recorded = false;
-  verdict.event.outcome = DecisionOutcome::kAllowed;
-  verdict.event.mechanism = kMechanism;
-  verdict.address.assign(address.begin(), address.end());
-  return verdict;
-}
-
 NetworkVerdict refuse(const NetworkSpec& spec, std::string operation, int os_errno) {
   NetworkVerdict verdict;
   Event& event = verdict.event;
@@ -166,10 +156,20 @@ NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, ReadAdd
 
 }  // namespace
 
+NetworkVerdict not_judged(std::span<const std::uint8_t> address) {
+  NetworkVerdict verdict;
+  verdict.perform = true;
+  verdict.recorded = false;
+  verdict.event.outcome = DecisionOutcome::kAllowed;
+  verdict.event.mechanism = kMechanism;
+  verdict.address.assign(address.begin(), address.end());
+  return verdict;
+}
+
 NetworkVerdict judge_socket(const NetworkSpec& spec, int family, int type, int protocol) {
   const SocketFacts socket{family, type & kTypeMask, protocol};
   if (!spec.judges() || family == AF_UNIX) {
-    return pass();
+    return not_judged();
   }
   int os_errno = EAFNOSUPPORT;
   if (family == AF_INET || family == AF_INET6) {
@@ -179,7 +179,7 @@ NetworkVerdict judge_socket(const NetworkSpec& spec, int family, int type, int p
   } else if (family == AF_PACKET) {
     os_errno = EPERM;
   }
-  return os_errno == 0 ? pass() : refuse_socket(spec, socket, "socket", os_errno);
+  return os_errno == 0 ? not_judged() : refuse_socket(spec, socket, "socket", os_errno);
 }
 
 bool option_carries_route(int level, int option) {
@@ -197,7 +197,7 @@ bool option_carries_route(int level, int option) {
 
 NetworkVerdict judge_option(const NetworkSpec& spec, int level, int option) {
   if (!spec.judges() || !option_carries_route(level, option)) {
-    return pass();
+    return not_judged();
   }
   NetworkVerdict verdict = refuse(spec, "socket", EPERM);
   verdict.event.object.name =
@@ -209,7 +209,7 @@ NetworkVerdict judge_address(const NetworkSpec& spec, NetworkCall call, const So
                              std::span<const std::uint8_t> address) {
   const bool route = socket.family == AF_NETLINK && socket.protocol == NETLINK_ROUTE;
   if (!spec.judges() || route) {
-    return pass(address);
+    return not_judged(address);
   }
   const std::string_view protocol = protocol_of(socket);
   if (protocol.empty()) {  // a socket that judge_socket() would not have let be made
@@ -217,7 +217,7 @@ NetworkVerdict judge_address(const NetworkSpec& spec, NetworkCall call, const So
   }
   ReadAddress read = read_address(socket, call, address);
   if (read.reading == AddressReading::kDissolve) {
-    return pass(read.bytes);
+    return not_judged(read.bytes);
   }
   if (read.reading == AddressReading::kRefused) {
     NetworkVerdict verdict =
@@ -231,7 +231,7 @@ NetworkVerdict judge_address(const NetworkSpec& spec, NetworkCall call, const So
 NetworkVerdict judge_unix(const NetworkSpec& spec, NetworkCall call, const ResolvedSocket& socket) {
   const bool reaches = call == NetworkCall::kConnect || call == NetworkCall::kSend;
   if (!spec.names_stated || !reaches || !socket.abstract_name.empty()) {
-    return pass();
+    return not_judged();
   }
   const std::vector<std::string>& paths = resolver_paths();
   std::string name;
@@ -244,7 +244,7 @@ NetworkVerdict judge_unix(const NetworkSpec& spec, NetworkCall call, const Resol
     }
   }
   if (name.empty()) {
-    return pass();
+    return not_judged();
   }
   NetworkVerdict verdict = refuse(spec, "resolve", EACCES);
   verdict.event.domain = Domain::kNameResolution;

@@ -27,6 +27,9 @@ struct NetworkVerdict {
   std::vector<std::uint8_t> address;
 };
 
+// A call that no statement of the policy is about: made, with these bytes, and not recorded.
+NetworkVerdict not_judged(std::span<const std::uint8_t> address = {});
+
 // socket(2) and socketpair(2), by registers alone. `type` with or without its flags. Open are
 // stream and datagram sockets of AF_INET and AF_INET6 over TCP, MPTCP and UDP; AF_UNIX, whose
 // domain is ipc; and of AF_NETLINK the protocol NETLINK_ROUTE, from which programs learn their

@@ -33,6 +33,12 @@ Result<NetworkSpec> network_spec_of(const std::vector<Requirement>& requirements
   return spec;
 }
 
+Result<IpcSpec> ipc_spec_of(const std::vector<Requirement>& requirements) {
+  IpcSpec spec = AASM_TRY(make_ipc_spec(requirement_on(requirements, Domain::kIpc)));
+  locate_sockets(spec);
+  return spec;
+}
+
 Result<InnerRuleset> build_inner_ruleset(const NetworkSpec& spec, std::int64_t abi) {
   InnerRuleset ruleset;
   ruleset.abi = abi;

@@ -8,6 +8,7 @@
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/result.h"
 
+#include "ipc_spec.h"
 #include "network_spec.h"
 
 // What a boundary that judges the network is made from besides the filter.
@@ -16,6 +17,9 @@ namespace aasm::backend_native {
 // Of the requirements on network_egress and name_resolution, with the sockets of the host behind
 // which names are looked up.
 schema::Result<NetworkSpec> network_spec_of(const std::vector<schema::Requirement>& requirements);
+
+// Of the requirement on ipc, with the sockets of the host that its rules name.
+schema::Result<IpcSpec> ipc_spec_of(const std::vector<schema::Requirement>& requirements);
 
 // The ruleset of the workload alone, inside that of the broker: no signal leaves it, so the broker
 // is out of reach, and where egress is judged it binds and connects no TCP socket itself. That is

@@ -73,7 +73,8 @@ Result<void> NativePrepared::open_channel(process::Fd listener) {
   setup.warden = helper_->warden_pid();
   if (material_.inner_ruleset) {
     setup.broker =
-        BrokerSetup{helper_->take_broker_socket(), helper_->broker_pid(), material_.filter.network};
+        BrokerSetup{helper_->take_broker_socket(), helper_->broker_pid(), material_.filter.network,
+                    material_.filter.ipc};
   }
   channel_ = AASM_TRY(Channel::open(std::move(setup)));
   return {};
@@ -124,6 +125,7 @@ void NativePrepared::fail_from(const Error& error) {
 void NativePrepared::judge(const std::set<std::uint32_t>& reported) {
   CanaryVerdict verdict = judge_canaries(material_.canaries, helper_->results().script, reported);
   proved_ = std::move(verdict.proved);
+  material_.ipc_objects = {};
   report_.failure = std::move(verdict.failure);
 }
 

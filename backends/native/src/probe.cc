@@ -80,12 +80,23 @@ schema::PolicyRule probe_rule(std::string operation, schema::SelectorType type, 
   return rule;
 }
 
+schema::PolicyRule probe_setting(std::string operation, std::string value) {
+  schema::PolicyRule rule =
+      probe_rule(std::move(operation), schema::SelectorType::kLimit, std::move(value));
+  rule.effect = schema::RuleEffect::kDeny;
+  return rule;
+}
+
 std::vector<schema::PolicyRule> probe_rules(Domain domain) {
   switch (domain) {
     case Domain::kSyscall:
-      return {probe_rule("call", schema::SelectorType::kSyscall, "@default")};
+      return {probe_rule("call", schema::SelectorType::kSyscall, "@default"),
+              probe_rule("call", schema::SelectorType::kSyscall, "@ipc")};
     case Domain::kProcessCreation:
       return {probe_rule("create", schema::SelectorType::kLimit, "1")};
+    case Domain::kIpc:
+      return {probe_setting("abstract_sockets", "deny"), probe_setting("signals", "inside"),
+              probe_setting("shared_memory", "inside")};
     case Domain::kResource:
       return {probe_rule("file_size_bytes", schema::SelectorType::kLimit, "4096"),
               probe_rule("open_files", schema::SelectorType::kLimit, "64")};
@@ -93,7 +104,6 @@ std::vector<schema::PolicyRule> probe_rules(Domain domain) {
     case Domain::kFilesystemWrite:
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
-    case Domain::kIpc:
     case Domain::kCredential:
       break;
   }
@@ -103,9 +113,10 @@ std::vector<schema::PolicyRule> probe_rules(Domain domain) {
 // A policy that states every supported domain and grants nothing but the default calls.
 std::vector<Requirement> probe_requirements(std::int64_t abi) {
   std::vector<Requirement> requirements;
-  for (const Domain domain : supported_domains()) {
-    const bool network = domain == Domain::kNetworkEgress || domain == Domain::kNameResolution;
-    if (network && abi < landlock::kSignalScopeAbi) {
+  for (const auto& [domain, token] : schema::EnumNames<Domain>::kTokens) {
+    const bool brokered = domain == Domain::kNetworkEgress || domain == Domain::kNameResolution ||
+                          domain == Domain::kIpc;
+    if (brokered && abi < landlock::kSignalScopeAbi) {
       continue;  // no broker without the scope, and no backend either
     }
     Requirement requirement;
@@ -129,6 +140,7 @@ struct ProbeMaterial {
   CanaryPlan canaries;
   std::optional<InnerRuleset> inner_ruleset;
   CanaryListener canary_listener;
+  IpcCanaryObjects ipc_objects;
   std::vector<ProcessLimit> limits;
 };
 
@@ -139,11 +151,13 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
   FilterSpec filter =
       AASM_TRY(make_filter_spec(requirement_on(requirements, Domain::kSyscall), "errno"));
   filter.network = AASM_TRY(network_spec_of(requirements));
+  filter.ipc = AASM_TRY(ipc_spec_of(requirements));
   std::optional<InnerRuleset> inner;
-  if (filter.network.judges()) {
+  if (filter.brokers()) {
     inner = AASM_TRY(build_inner_ruleset(filter.network, abi));
   }
   CanaryListener listener = open_canary_listener();
+  IpcCanaryObjects ipc_objects(filter.ipc, objects.directory());
   filter.ceiling = process_ceiling(requirements);
   std::vector<ProcessLimit> limits = process_limits(requirements, own_limit);
   const CapabilitySets capabilities = AASM_TRY(own_capabilities());
@@ -162,7 +176,8 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
                                        descriptor.get(),
                                        {},
                                        listener.address,
-                                       limits});
+                                       limits,
+                                       ipc_objects.names()});
   return ProbeMaterial{std::move(objects),
                        std::move(ruleset),
                        std::move(filter),
@@ -173,6 +188,7 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
                        std::move(canaries),
                        std::move(inner),
                        std::move(listener),
+                       std::move(ipc_objects),
                        std::move(limits)};
 }
 
@@ -232,7 +248,8 @@ Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
   setup.warden = helper.warden_pid();
   if (material.inner_ruleset) {
     setup.broker =
-        BrokerSetup{helper.take_broker_socket(), helper.broker_pid(), material.filter.network};
+        BrokerSetup{helper.take_broker_socket(), helper.broker_pid(), material.filter.network,
+                    material.filter.ipc};
   }
   const std::unique_ptr<Channel> channel = AASM_TRY(Channel::open(std::move(setup)));
   const Result<std::vector<CanaryReport>> reports = channel->await_canaries(kPatience);
@@ -317,14 +334,9 @@ ProbeAttempt signal_attempt(const schema::BoundaryProved& proved) {
 
 void derive_domains(const schema::BoundaryProved& proved, const ProbeAttempt& signal_scope,
                     std::size_t num_unplanned, CapabilityProbed& probed) {
-  const std::vector<Domain> supported = supported_domains();
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
-    const bool built =
-        std::find(supported.begin(), supported.end(), entry.first) != supported.end();
-    probed.domains.push_back(built ? derive_capability(entry.first,
-                                                       attempts_on(entry.first, proved.canaries),
-                                                       signal_scope)
-                                   : unsupported_capability(entry.first));
+    probed.domains.push_back(derive_capability(
+        entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
   }
   add_untried(std::span(proved.no_canary).subspan(num_unplanned), probed);
 }

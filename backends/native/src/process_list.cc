@@ -30,7 +30,7 @@ std::optional<ListedProcess> read_process(pid_t pid) {
   if (!stat) {
     return std::nullopt;
   }
-  return ListedProcess{pid, stat->ppid, stat->state, stat->start_time_ticks};
+  return ListedProcess{pid, stat->ppid, stat->process_group, stat->state, stat->start_time_ticks};
 }
 
 Result<std::unordered_map<pid_t, ListedProcess>> read_all_processes() {
@@ -144,6 +144,21 @@ Result<std::vector<ListedProcess>> list_descendants(pid_t root) {
     }
   }
   return found;
+}
+
+bool may_descend(pid_t pid, pid_t root) {
+  return Family(root, {}).of(pid) != Descent::kElsewhere;
+}
+
+Result<std::vector<pid_t>> list_group(pid_t group) {
+  const std::unordered_map<pid_t, ListedProcess> all = AASM_TRY(read_all_processes());
+  std::vector<pid_t> members;
+  for (const auto& [pid, process] : all) {
+    if (process.group == group) {
+      members.push_back(pid);
+    }
+  }
+  return members;
 }
 
 // What waits for the answer to a notification is awake by the time that the answer has been given.

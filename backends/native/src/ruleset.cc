@@ -58,6 +58,19 @@ std::uint64_t wanted_rights(const schema::PolicyRule& rule, bool execution_state
   return rights_of(Operation::kRead) | (execution_stated ? 0 : rights_of(Operation::kExecute));
 }
 
+// The broker has this layer too, so what it does for a caller is refused as well.
+std::uint64_t wanted_scopes(const std::vector<schema::Requirement>& requirements) {
+  std::uint64_t scopes = landlock::kScopeSignal;
+  for (const schema::Requirement& requirement : requirements) {
+    for (const schema::PolicyRule& rule : requirement.rules) {
+      if (requirement.domain == Domain::kIpc && rule.operation == "abstract_sockets") {
+        scopes |= landlock::kScopeAbstractUnixSocket;
+      }
+    }
+  }
+  return scopes;
+}
+
 // A path that rules name, with the sum of what they want of it, and what it is.
 struct NamedPath {
   std::uint64_t wanted = 0;
@@ -201,7 +214,7 @@ Result<Ruleset> build_ruleset(const std::vector<schema::Requirement>& requiremen
   Ruleset ruleset;
   ruleset.abi = abi;
   ruleset.handled_fs = landlock::known_rights(abi);
-  ruleset.scoped = landlock::known_scopes(abi) & landlock::kScopeSignal;
+  ruleset.scoped = landlock::known_scopes(abi) & wanted_scopes(requirements);
   const landlock::RulesetAttr attr{ruleset.handled_fs, 0, ruleset.scoped};
   ruleset.fd = process::Fd(static_cast<int>(landlock::create_ruleset(attr)));
   if (!ruleset.fd) {

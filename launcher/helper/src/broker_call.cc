@@ -140,6 +140,27 @@ long send_all(BrokerCall& call, unsigned more_flags) {
   }
 }
 
+// shmget(2), semget(2), msgget(2).
+long make_memory(const BrokerCall& call) {
+  const auto& request = call.request;
+  uint64_t size = 0;
+  if (request.name_size != sizeof(size)) {
+    return -kEinval;
+  }
+  // SAFETY: sections begin at multiples of eight of a payload that is aligned to eight.
+  size = *reinterpret_cast<const uint64_t*>(call.payload + name_offset(call));
+  const auto flags = static_cast<long>(request.send_flags);
+  switch (static_cast<wire::BrokerMemory>(request.mode_mask)) {
+    case wire::BrokerMemory::kMemory:
+      return raw_call(__NR_shmget, request.backlog, static_cast<long>(size), flags);
+    case wire::BrokerMemory::kSemaphores:
+      return raw_call(__NR_semget, request.backlog, static_cast<long>(size), flags);
+    case wire::BrokerMemory::kMessages:
+      return raw_call(__NR_msgget, request.backlog, flags);
+  }
+  return -kEinval;
+}
+
 long perform(BrokerCall& call, unsigned more_flags) {
   switch (kind_of(call)) {
     case wire::BrokerKind::kConnect: {
@@ -156,6 +177,8 @@ long perform(BrokerCall& call, unsigned more_flags) {
       const long result = send_all(call, more_flags);
       return result < 0 && call.done > 0 ? static_cast<long>(call.done) : result;
     }
+    case wire::BrokerKind::kMemory:
+      return make_memory(call);
     case wire::BrokerKind::kResolve:
     case wire::BrokerKind::kCancel:
       break;
@@ -163,18 +186,17 @@ long perform(BrokerCall& call, unsigned more_flags) {
   return -kEinval;
 }
 
-// Opens the path and says what it found. A link of proc(5) would lead somewhere else for us than
-// for the caller, so there is no way through one.
-void resolve(const BrokerCall& call) {
+// A link of proc(5) would lead somewhere else for us than for the caller, so there is no way
+// through one.
+long open_named(const char* path, uint64_t flags) {
   struct open_how how = {};
-  how.flags = O_PATH | O_CLOEXEC;
+  how.flags = O_PATH | O_CLOEXEC | flags;
   how.resolve = RESOLVE_NO_MAGICLINKS;
-  const long fd = raw_call(__NR_openat2, AT_FDCWD, address(call.payload + name_offset(call)),
-                           address(&how), sizeof(how));
-  if (fd < 0) {
-    answer(call, fd);
-    return;
-  }
+  return raw_call(__NR_openat2, AT_FDCWD, address(path), address(&how), sizeof(how));
+}
+
+// Passes the file on and says what it is; closes it.
+void answer_with_file(const BrokerCall& call, long fd) {
   struct statx found = {};
   long result =
       raw_call(__NR_statx, fd, address(""), AT_EMPTY_PATH, STATX_BASIC_STATS, address(&found));
@@ -198,6 +220,30 @@ void resolve(const BrokerCall& call) {
     send_reply(call, reply, {path, static_cast<size_t>(result)}, static_cast<int>(fd));
   }
   close_fd(static_cast<int>(fd));
+}
+
+void resolve(const BrokerCall& call) {
+  const long fd = open_named(call.payload + name_offset(call), 0);
+  if (fd < 0) {
+    answer(call, fd);
+  } else {
+    answer_with_file(call, fd);
+  }
+}
+
+// bind(2) makes a file and follows no link to do so. Somebody may have put another one in its place
+// by now, which is the supervisor's to find out.
+void bind_and_say_file(BrokerCall& call) {
+  constexpr size_t kFamilySize = 2;
+  const long result = perform(call, 0);
+  const Name name = name_of(call);
+  const bool ended = name.size > kFamilySize && name.size < sizeof(name.bytes);
+  const long fd = result == 0 && ended ? open_named(name.bytes + kFamilySize, O_NOFOLLOW) : -1;
+  if (fd < 0) {
+    answer(call, result);
+  } else {
+    answer_with_file(call, fd);
+  }
 }
 
 long take_capabilities(uint64_t wanted) {
@@ -252,6 +298,7 @@ bool never_waits(const BrokerCall& call) {
 
 bool check_request(const BrokerCall& call, long size) {
   const auto& request = call.request;
+  const uint32_t socket = kind_of(call) == wire::BrokerKind::kMemory ? 0 : 1;
   const uint32_t named =
       (request.flags & wire::kBrokerDirectory) != 0 || (request.flags & wire::kBrokerTarget) != 0
           ? 1
@@ -262,7 +309,7 @@ bool check_request(const BrokerCall& call, long size) {
          request.name_size <= wire::kMaxBrokerName && request.data_size <= wire::kMaxBrokerData &&
          request.num_rights <= wire::kMaxBrokerRights &&
          (kind_of(call) == wire::BrokerKind::kCancel ||
-          call.num_fds == 1 + named + request.num_rights) &&
+          call.num_fds == socket + named + request.num_rights) &&
          size == static_cast<long>(sizeof(request)) + data_offset(call) +
                      wire::broker_padded(request.data_size);
 }
@@ -290,6 +337,10 @@ void do_waiting(BrokerCall& call) {
   }
   if (kind_of(call) == wire::BrokerKind::kResolve) {
     resolve(call);
+    return;
+  }
+  if (has(call, wire::kBrokerSayFile)) {
+    bind_and_say_file(call);
     return;
   }
   answer(call, perform(call, has(call, wire::kBrokerMayWait) ? 0 : kDontWait));

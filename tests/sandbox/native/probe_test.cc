@@ -62,7 +62,8 @@ TEST_P(ProbeTest, SatisfiesASupportedDomainOnlyByDenialsThatWereWatched) {
   EXPECT_EQ(probed.domains.size(), 9U);
   for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite,
                               Domain::kNetworkEgress, Domain::kNameResolution, Domain::kSyscall,
-                              Domain::kProcessCreation, Domain::kCredential, Domain::kResource}) {
+                              Domain::kProcessCreation, Domain::kIpc, Domain::kCredential,
+                              Domain::kResource}) {
     const schema::DomainCapability* capability = probed.find(domain);
     ASSERT_NE(capability, nullptr);
     EXPECT_TRUE(capability->can_prevent()) << schema::token(domain);
@@ -76,17 +77,9 @@ TEST_P(ProbeTest, SatisfiesASupportedDomainOnlyByDenialsThatWereWatched) {
   EXPECT_EQ(probed.find(Domain::kSyscall)->channel.mechanism, "seccomp_user_notification");
   EXPECT_EQ(probed.find(Domain::kNetworkEgress)->channel.mechanism, "seccomp_user_notification");
   EXPECT_EQ(probed.find(Domain::kProcessCreation)->channel.mechanism, "seccomp_user_notification");
+  EXPECT_EQ(probed.find(Domain::kIpc)->channel.mechanism, "seccomp_user_notification");
   EXPECT_EQ(probed.find(Domain::kResource)->channel.mechanism, "none");
   EXPECT_EQ(probed.find(Domain::kFilesystemRead)->channel.mechanism, "none");
-}
-
-TEST_P(ProbeTest, ReportsUnbuiltDomainsUnsupported) {
-  const schema::CapabilityProbed probed = probe(layout_, GetParam(), "aasm-launch-helper");
-  for (const Domain domain : {Domain::kIpc}) {
-    ASSERT_NE(probed.find(domain), nullptr);
-    EXPECT_EQ(probed.find(domain)->support, Support::kUnsupported);
-    EXPECT_FALSE(probed.find(domain)->can_prevent());
-  }
 }
 
 TEST_P(ProbeTest, WithoutLandlockTheFilesystemIsUnsupportedAndNothingIsSafe) {

@@ -25,7 +25,12 @@ enum class BrokerKind : uint32_t {
   kSend = 4,
   kResolve = 5,  // the name is a path: opened with O_PATH, which comes back with the reply
   kCancel = 6,   // the call `call` is to end as if a signal had come; may be repeated
+  kMemory = 7,   // shmget, semget, msgget, by BrokerMemory: no socket comes with it
 };
+
+// What kMemory makes or finds: the key is `backlog`, the flags are `send_flags`, `mode_mask` is one
+// of these, and the name is the eight bytes of a size or a number of semaphores.
+enum class BrokerMemory : uint32_t { kMemory = 0, kSemaphores = 1, kMessages = 2 };
 
 // Bits of BrokerRequest::flags.
 inline constexpr uint32_t kBrokerMayWait = 1U << 0;      // else EAGAIN where it would block
@@ -34,6 +39,7 @@ inline constexpr uint32_t kBrokerDirectory = 1U << 2;    // a descriptor of the 
 inline constexpr uint32_t kBrokerTarget = 1U << 3;       // one of the socket file to connect to
 inline constexpr uint32_t kBrokerCredentials = 1U << 4;  // uid, gid, groups and capabilities hold
 inline constexpr uint32_t kBrokerStream = 1U << 5;       // a send goes on until all has gone
+inline constexpr uint32_t kBrokerSayFile = 1U << 6;      // kBind of a path: what it leads to then
 
 struct BrokerRequest {
   uint32_t magic;
@@ -62,7 +68,7 @@ struct BrokerReply {
   uint32_t flags;
   uint64_t call;
   int64_t result;   // of the system call: negative errno on failure
-  uint64_t device;  // kResolve, of what was found: st_dev, st_ino, st_mode
+  uint64_t device;  // of what was found (kResolve, kBrokerSayFile): st_dev, st_ino, st_mode
   uint64_t inode;
   uint32_t mode;
   uint32_t path_size;  // bytes of its path, which follow
