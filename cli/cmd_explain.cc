@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "explain_launch.h"
 #include "explain_text.h"
 #include "home.h"
 #include "launch.h"
@@ -44,16 +45,6 @@ Result<void> check_loaded(const planner::ResolvedPolicy& policy) {
                    : policy.source_path + " states no control");
 }
 
-// The boundary that is asked: the one a run would have; where it would be refused, that of the
-// first backend of this program, which is then said.
-const planner::Backend* asked_backend(const Launch& launch,
-                                      const planner::PlanningOutcome& outcome) {
-  if (outcome.backend != nullptr || launch.policy.record.state != schema::PolicyState::kEnforced) {
-    return outcome.backend;
-  }
-  return launch.backends.empty() ? nullptr : launch.backends.front().get();
-}
-
 Result<planner::NeededFile> needed_file(const std::string& path) {
   const process::NextImage next = AASM_TRY(process::next_image(path));
   switch (next.kind) {
@@ -77,16 +68,14 @@ Result<bool> explain_all(const PolicyExplainCommand& command) {
   Launch launch = AASM_TRY(gather_launch(run, home, digests));
   launch.refusals.clear();
   AASM_TRY(check_loaded(launch.policy));
-  const planner::PlanningOutcome outcome = plan_launch(launch, run, [&](planner::Backend& backend) {
-    return probe_backend(backend, launch.conditions, launch.helper_path);
-  });
+  const LaunchOutlook outlook = look_at_launch(launch, run);
   const auto vocabulary = backend_native::make_syscall_vocabulary();
   planner::HostView host = planner::this_host();
   host.needs = needed_file;
   const planner::ExplainInput input{launch.policy.record.requirements,
                                     launch.policy.places,
                                     launch.spec,
-                                    asked_backend(launch, outcome),
+                                    outlook.asked,
                                     *vocabulary,
                                     host,
                                     launch.working_dir};
@@ -102,9 +91,9 @@ Result<bool> explain_all(const PolicyExplainCommand& command) {
     }
   }
   if (command.common.format == Format::kJson) {
-    print_json(explain_json(launch.policy, outcome, objects));
+    print_json(explain_json(launch.policy, outlook, objects));
   } else {
-    print_out(explain_text(launch.policy, outcome, objects));
+    print_out(explain_text(launch.policy, outlook, objects));
   }
   return answered;
 }

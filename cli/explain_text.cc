@@ -98,29 +98,6 @@ std::string object_text(const planner::ExplainedObject& object,
   return out;
 }
 
-std::string launch_word(const planner::PlanningOutcome& outcome) {
-  return outcome.plan() != nullptr ? std::string(token(outcome.plan()->posture)) : "refused";
-}
-
-std::vector<std::pair<std::string, std::string>> launch_notes(
-    const planner::PlanningOutcome& outcome) {
-  std::vector<std::pair<std::string, std::string>> notes;
-  if (const schema::PlanRefused* refused = outcome.refused()) {
-    for (const schema::Refusal& one : refused->refusals) {
-      notes.emplace_back(one.reason ? token(*one.reason) : token(one.launch), one.detail);
-    }
-    return notes;
-  }
-  for (const schema::RequirementOutcome& one : outcome.plan()->outcomes) {
-    if (one.kind == schema::OutcomeKind::kDegraded || one.kind == schema::OutcomeKind::kUnmet) {
-      notes.emplace_back(std::string(token(one.kind)),
-                         std::string(token(one.domain)) + ": planned " + one.planned +
-                             ", achieved " + one.achieved + "; " + one.detail);
-    }
-  }
-  return notes;
-}
-
 JsonValue optional_text(const std::string& text) {
   return text.empty() ? JsonValue() : JsonValue(text);
 }
@@ -200,17 +177,17 @@ JsonValue object_json(const planner::ExplainedObject& object,
 
 }  // namespace
 
-std::string explain_text(const planner::ResolvedPolicy& policy,
-                         const planner::PlanningOutcome& outcome,
+std::string explain_text(const planner::ResolvedPolicy& policy, const LaunchOutlook& outlook,
                          const std::vector<planner::ExplainedObject>& objects) {
   std::string out = "policy " + escape_for_display(policy.source_path) + ", " +
-                    std::string(token(policy.record.state)) + "; a run now would be " +
-                    launch_word(outcome);
-  out += outcome.backend == nullptr ? "\n" : " with " + outcome.backend->identity().id + "\n";
-  if (outcome.refused() != nullptr) {
+                    std::string(token(policy.record.state)) + "; ";
+  out += outlook.word == "not_measured" ? "a run now was not measured"
+                                        : "a run now would be " + outlook.word;
+  out += outlook.backend.empty() ? "\n" : " with " + outlook.backend + "\n";
+  if (outlook.word == "refused") {
     out += "  no program would start; what follows is what the boundary would be otherwise\n";
   }
-  for (const auto& [word, text] : launch_notes(outcome)) {
+  for (const auto& [word, text] : outlook.notes) {
     out += "  " + word + ": " + escape_for_display(text) + "\n";
   }
   for (const planner::ExplainedObject& object : objects) {
@@ -219,24 +196,21 @@ std::string explain_text(const planner::ResolvedPolicy& policy,
   return out;
 }
 
-JsonValue explain_json(const planner::ResolvedPolicy& policy,
-                       const planner::PlanningOutcome& outcome,
+JsonValue explain_json(const planner::ResolvedPolicy& policy, const LaunchOutlook& outlook,
                        const std::vector<planner::ExplainedObject>& objects) {
   JsonValue::Array notes;
-  for (const auto& [word, text] : launch_notes(outcome)) {
+  for (const auto& [word, text] : outlook.notes) {
     notes.push_back(JsonValue::Object{{"word", word}, {"text", text}});
   }
   JsonValue::Array items;
   for (const planner::ExplainedObject& object : objects) {
     items.push_back(object_json(object, policy));
   }
-  const JsonValue backend =
-      outcome.backend == nullptr ? JsonValue() : JsonValue(outcome.backend->identity().id);
   return JsonValue::Object{{"schema", "aasm.policy-explain/1"},
                            {"policy", schema::PathBytes(policy.source_path).display()},
                            {"state", token(policy.record.state)},
-                           {"launch", launch_word(outcome)},
-                           {"backend", backend},
+                           {"launch", outlook.word},
+                           {"backend", optional_text(outlook.backend)},
                            {"launch_notes", std::move(notes)},
                            {"objects", std::move(items)}};
 }

@@ -260,7 +260,7 @@ class EqualsTheKernel(World):
             attempts = self.make(seed)
             self.tree.build()
             said, answers = self.explained(attempts)
-            self.assertIn(said["launch"], ("ready", "degraded"), said)
+            self.assertIn(said["launch"], ("ready", "degraded", "not_measured"), said)
             control = self.outcomes()
             inside = self.outcomes(aasm_case.AASM, "run", "exec", "--policy", self.policy, "--")
             wrong = [(a, sentence) for a, c, i in zip(attempts, control, inside, strict=True)
@@ -314,11 +314,25 @@ class Words(aasm_case.AasmCase):
         done = self.explain(str(self.secret), "--operation", "read")
         self.assertEqual(done.returncode, 0, done.stderr)
         for words in ("denied (EACCES)", "filesystem.read.allow", f"{self.policy} line {self.line_of('read:')}",
-                      "no entry covers it", "by landlock", "record: none", "a run now would be ready with aasm-native"):
+                      "no entry covers it", "by landlock", "record: none"):
             self.assertIn(words, done.stdout)
         [answer] = self.answers(str(self.work / "x"), "--operation", "create")
         self.assertEqual((answer["verdict"], answer["rule"], answer["line"]),
                          ("allowed", "filesystem.write.allow[0]", self.line_of("write:")))
+
+    # A probe would need a directory of its own and leave it in TMPDIR.
+    def test_nothing_is_started_or_measured_to_explain(self):
+        nowhere = dict(self.env, TMPDIR=str(self.root / "nowhere"))
+        first = self.explain("/etc/passwd", "--format", "json", env=nowhere)
+        said = json.loads(first.stdout)
+        SCHEMA.validate(said)
+        self.assertEqual((said["launch"], said["backend"]), ("not_measured", None), first.stderr)
+        self.assertEqual([note["word"] for note in said["launch_notes"]], ["not_measured"])
+        self.assertIn("a run now was not measured", self.explain("/etc/passwd", env=nowhere).stdout.splitlines()[0])
+        self.ok("run", "exec", "--policy", self.policy, "--", "/bin/true")
+        after = json.loads(self.explain("/etc/passwd", "--format", "json", env=nowhere).stdout)
+        self.assertEqual((after["launch"], after["backend"], after["launch_notes"]), ("ready", "aasm-native", []))
+        self.assertEqual(after["objects"], said["objects"])
 
     def test_links_are_shown_as_they_are_followed(self):
         (self.work / "way").symlink_to("../outside")
@@ -343,6 +357,7 @@ class Words(aasm_case.AasmCase):
         self.assertEqual((resolve["verdict"], resolve["rule"]), ("not_enforced", "network.allowlist"))
         self.assertEqual([a["verdict"] for a in self.answers("www.example.org", "www.example.org:80")],
                          ["allowed", "allowed", "not_enforced", "allowed"])
+        self.ok("run", "exec", "--policy", self.policy, "--", "/bin/true")
         self.assertIn("unmet: network_egress", self.explain("a.example.org").stdout)
 
     def test_a_run_that_would_be_refused_is_said_first(self):
