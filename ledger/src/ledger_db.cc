@@ -70,13 +70,14 @@ schema::LeafHash RecordRow::recomputed_leaf() const {
 }
 
 LedgerDb::LedgerDb(std::string path, Connection connection, Statement newest, Statement by_size,
-                   Statement records, Statement insert_record)
+                   Statement records, Statement insert_record, Statement version)
     : path_(std::move(path)),
       connection_(std::move(connection)),
       newest_checkpoint_(std::move(newest)),
       checkpoint_by_size_(std::move(by_size)),
       records_from_(std::move(records)),
-      insert_record_(std::move(insert_record)) {}
+      insert_record_(std::move(insert_record)),
+      version_(std::move(version)) {}
 
 Result<LedgerDb> LedgerDb::prepare(std::string path, Connection connection) {
   Statement newest = AASM_TRY(
@@ -87,8 +88,9 @@ Result<LedgerDb> LedgerDb::prepare(std::string path, Connection connection) {
       "SELECT seq,prev,leaf,payload FROM records NOT INDEXED WHERE seq>=? ORDER BY seq"));
   Statement insert_record = AASM_TRY(connection.prepare(
       "INSERT INTO records(seq,prev,leaf,payload,keyid,sig) VALUES(?,?,?,?,?,?)"));
+  Statement version = AASM_TRY(connection.prepare("PRAGMA data_version"));
   return LedgerDb(std::move(path), std::move(connection), std::move(newest), std::move(by_size),
-                  std::move(records), std::move(insert_record));
+                  std::move(records), std::move(insert_record), std::move(version));
 }
 
 Result<LedgerDb> LedgerDb::open(const std::string& path) {
@@ -112,10 +114,27 @@ Result<LedgerDb> LedgerDb::create(const std::string& path) {
   return prepare(path, std::move(connection));
 }
 
+Result<std::int64_t> LedgerDb::version() {
+  const ResetOnExit guard(version_);
+  if (!AASM_TRY(version_.step())) {
+    return Error(ErrorCode::kInternal, "SQLite tells no data version");
+  }
+  return version_.column_int(0);
+}
+
 void LedgerDb::fold_large_wal() {
+  const std::uint32_t written = connection_.pages_written();
+  if (written_at_look_ && written - *written_at_look_ < kCheckpointPages) {
+    return;
+  }
   std::error_code missing;
   const std::uintmax_t size = std::filesystem::file_size(path_ + "-wal", missing);
-  if (missing || size < kLargeWal || !connection_.set_busy_timeout({})) {
+  if (missing || size < kLargeWal) {
+    written_at_look_ = written;
+    return;
+  }
+  written_at_look_.reset();
+  if (!connection_.set_busy_timeout({})) {
     return;
   }
   static_cast<void>(connection_.execute("PRAGMA wal_checkpoint(TRUNCATE)").has_value());

@@ -54,8 +54,15 @@ class LedgerDb {
   sqlite::Connection& connection() { return connection_; }
 
   // After a commit: empties a WAL that one large commit has grown, so that the next open does not
-  // have to read it back. Waits for no reader; what it cannot do now, a later commit does.
+  // have to read it back. Looks at its size at first and then whenever this connection has written
+  // as much as a WAL holds between two foldings. Waits for no reader; what it cannot do now, a
+  // later commit does.
   void fold_large_wal();
+
+  // Another number than at the last call when another connection, or a transaction of this one that
+  // was rolled back, may have changed the file since; commits of this one change nothing. Call
+  // inside a transaction.
+  schema::Result<std::int64_t> version();
 
   schema::Result<std::optional<CheckpointRow>> newest_checkpoint();
   schema::Result<std::optional<CheckpointRow>> checkpoint_of_size(std::uint64_t size);
@@ -74,7 +81,8 @@ class LedgerDb {
 
  private:
   LedgerDb(std::string path, sqlite::Connection connection, sqlite::Statement newest,
-           sqlite::Statement by_size, sqlite::Statement records, sqlite::Statement insert_record);
+           sqlite::Statement by_size, sqlite::Statement records, sqlite::Statement insert_record,
+           sqlite::Statement version);
   static schema::Result<LedgerDb> prepare(std::string path, sqlite::Connection connection);
   schema::Result<void> insert_one(sqlite::Statement& statement);
 
@@ -84,6 +92,8 @@ class LedgerDb {
   sqlite::Statement checkpoint_by_size_;
   sqlite::Statement records_from_;
   sqlite::Statement insert_record_;
+  sqlite::Statement version_;
+  std::optional<std::uint32_t> written_at_look_;  // pages_written() when the WAL was found small
 };
 
 }  // namespace aasm::ledger

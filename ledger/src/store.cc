@@ -38,6 +38,8 @@ struct Store::State {
   Head head;
   RunStates runs;
   KeyHistory history;
+  // db.version() when `head` and `runs` were what the file says, while that is so.
+  std::optional<std::int64_t> seen = {};
   std::optional<std::string> standing = {};  // what heads/ holds while the newest note waits for it
 
   void step(AppendStep step) const {
@@ -45,10 +47,10 @@ struct Store::State {
       options.on_step(step);
     }
   }
-  // Lets `appender` see what other writers appended.
-  Result<void> refresh(Appender& appender);
+  // Lets `appender` see what other writers appended. Returns what commit() wants to know.
+  Result<std::int64_t> refresh(Appender& appender);
   // Commits `appender`'s work and takes its state over.
-  Result<Appended> commit(sqlite::Transaction transaction, Appender appender,
+  Result<Appended> commit(sqlite::Transaction transaction, Appender appender, std::int64_t version,
                           std::uint64_t first_seq);
   // Brings heads/ up to date.
   Result<void> release();
@@ -172,15 +174,21 @@ Result<Store> Store::open(const LedgerPaths& paths, const KeyLoader& load_keys,
     AASM_TRY(appender.add_checkpoint());
   }
   AASM_TRY_CONTEXT(recovery.append(state->db, state->keys.host, appender), "recovering runs");
+  const std::int64_t version = AASM_TRY(state->db.version());
   if (appender.checkpointed()) {
-    AASM_TRY(state->commit(std::move(transaction), std::move(appender), 0));
+    AASM_TRY(state->commit(std::move(transaction), std::move(appender), version, 0));
     static_cast<void>(state->release());  // a file that lags is brought up by the next
   }
+  state->seen = version;
   recovery.finish();
   return Store(std::move(state));
 }
 
-Result<void> Store::State::refresh(Appender& appender) {
+Result<std::int64_t> Store::State::refresh(Appender& appender) {
+  const std::int64_t version = AASM_TRY(db.version());
+  if (std::exchange(seen, std::nullopt) == version) {
+    return version;
+  }
   const auto observe = [&](const RecordRow& row) -> Result<void> {
     AASM_TRY(history.follow(row));
     appender.runs().observe(row.payload);
@@ -196,15 +204,16 @@ Result<void> Store::State::refresh(Appender& appender) {
   };
   AASM_TRY_CONTEXT(refresh_head(db, log_in_force, appender.head(), observe),
                    "reading the ledger's head");
-  return {};
+  return version;
 }
 
 Result<Appended> Store::State::commit(sqlite::Transaction transaction, Appender appender,
-                                      std::uint64_t first_seq) {
+                                      std::int64_t version, std::uint64_t first_seq) {
   step(AppendStep::kBeforeCommit);
   AASM_TRY_CONTEXT(transaction.commit(), "committing to the ledger");
-  std::string before = std::exchange(head, appender.head()).note;
+  std::string before = std::exchange(head, std::move(appender.head())).note;
   runs = std::move(appender.runs());
+  seen = version;
   db.fold_large_wal();
   step(AppendStep::kCommitted);
   if (appender.checkpointed() && !standing) {
@@ -256,7 +265,7 @@ Result<Appended> Store::append_once(std::span<const PendingRecord> records,
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(state.db.begin(), "locking the ledger");
   state.step(AppendStep::kBegun);
   Appender appender(state.db, state.keys, state.boot, state.options, state.head, state.runs);
-  AASM_TRY(state.refresh(appender));
+  const std::int64_t version = AASM_TRY(state.refresh(appender));
   state.step(AppendStep::kHeadRead);
   const std::uint64_t first_seq = appender.head().range.size();
   for (const PendingBlob& blob : blobs) {
@@ -265,7 +274,7 @@ Result<Appended> Store::append_once(std::span<const PendingRecord> records,
   for (const PendingRecord& record : records) {
     AASM_TRY_CONTEXT(appender.add(record), "appending " + record.kind);
   }
-  return state.commit(std::move(transaction), std::move(appender), first_seq);
+  return state.commit(std::move(transaction), std::move(appender), version, first_seq);
 }
 
 void Store::seal_ahead(PendingRecord& record, std::optional<Place>& place) const {
@@ -285,13 +294,13 @@ Result<std::string> Store::checkpoint() {
   const SignalBlock block;
   sqlite::Transaction transaction = AASM_TRY_CONTEXT(state.db.begin(), "locking the ledger");
   Appender appender(state.db, state.keys, state.boot, state.options, state.head, state.runs);
-  AASM_TRY(state.refresh(appender));
+  const std::int64_t version = AASM_TRY(state.refresh(appender));
   if (!appender.head().has_tail()) {
     return state.head.note = appender.head().note;
   }
   AASM_TRY(appender.add_checkpoint());
   std::string note =
-      AASM_TRY(state.commit(std::move(transaction), std::move(appender), 0)).checkpoint;
+      AASM_TRY(state.commit(std::move(transaction), std::move(appender), version, 0)).checkpoint;
   static_cast<void>(state.release());  // as when opening
   return note;
 }

@@ -147,8 +147,15 @@ schema::Sha256 Sha256Hasher::finish() noexcept {
 }
 
 schema::Sha256 sha256(schema::ByteView bytes) noexcept {
-  const std::unique_ptr<Botan::HashFunction> function = new_sha256();
-  function->update(bytes.data(), bytes.size());
+  return sha256_of({bytes});
+}
+
+schema::Sha256 sha256_of(std::initializer_list<schema::ByteView> pieces) noexcept {
+  // Making one costs as much as hashing a hundred bytes; final() leaves it as new.
+  static thread_local const std::unique_ptr<Botan::HashFunction> function = new_sha256();
+  for (const schema::ByteView piece : pieces) {
+    function->update(piece.data(), piece.size());
+  }
   return finish_hash(*function);
 }
 

@@ -84,10 +84,9 @@ schema::Result<void> check_parts(const Envelope& envelope, const schema::JsonVal
 }  // namespace
 
 schema::Sha256 subject_digest(std::string_view origin, const schema::RunId& run) {
-  crypto::Sha256Hasher hasher;
-  hasher.update(schema::as_bytes("aasm.subject.v1\n")).update(schema::as_bytes(origin));
-  hasher.update(schema::as_bytes("\n"));
-  return hasher.update(schema::as_bytes(run.empty() ? "ledger" : run.text())).finish();
+  const std::string_view whose = run.empty() ? "ledger" : std::string_view(run.text());
+  return crypto::sha256_of({schema::as_bytes("aasm.subject.v1\n"), schema::as_bytes(origin),
+                            schema::as_bytes("\n"), schema::as_bytes(whose)});
 }
 
 namespace detail {

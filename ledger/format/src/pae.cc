@@ -62,14 +62,12 @@ void write_pae(schema::ByteView payload, schema::Bytes& out) {
 
 schema::LeafHash leaf_hash(schema::ByteView pae) {
   constexpr std::array<std::uint8_t, 1> kLeafPrefix = {0x00};
-  crypto::Sha256Hasher hasher;
-  return {hasher.update(kLeafPrefix).update(pae).finish().bytes};
+  return {crypto::sha256_of({kLeafPrefix, pae}).bytes};
 }
 
 schema::LeafHash genesis_prev(std::string_view origin) {
-  crypto::Sha256Hasher hasher;
-  hasher.update(schema::as_bytes("aasm.genesis.v1\n")).update(schema::as_bytes(origin));
-  return {hasher.finish().bytes};
+  return {
+      crypto::sha256_of({schema::as_bytes("aasm.genesis.v1\n"), schema::as_bytes(origin)}).bytes};
 }
 
 }  // namespace aasm::ledger_format

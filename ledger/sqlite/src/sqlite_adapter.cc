@@ -217,6 +217,12 @@ Result<void> Connection::keep_wal_on_close() {
 std::int64_t Connection::changes() const {
   return sqlite3_changes64(native_->handle);
 }
+std::uint32_t Connection::pages_written() const {
+  int written = 0;
+  int unused = 0;
+  sqlite3_db_status(native_->handle, SQLITE_DBSTATUS_CACHE_WRITE, &written, &unused, 0);
+  return static_cast<std::uint32_t>(written);
+}
 int Connection::extended_code() const {
   return native_->extended_code;
 }

@@ -37,6 +37,7 @@ TEST(Sha256Test, PiecesGiveTheSameAsTheWholeForEverySplit) {
     Sha256Hasher hasher;
     hasher.update(as_bytes(text).first(split)).update(as_bytes(text).subspan(split));
     EXPECT_EQ(hasher.finish(), whole) << "split at " << split;
+    EXPECT_EQ(sha256_of({as_bytes(text).first(split), as_bytes(text).subspan(split)}), whole);
   }
 }
 

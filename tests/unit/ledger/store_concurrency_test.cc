@@ -15,6 +15,7 @@
 #include "aasm/ledger_format/note.h"
 
 #include "head_file.h"
+#include "ledger_db.h"
 #include "support/ledger_check.h"
 #include "support/ledger_home.h"
 
@@ -118,6 +119,29 @@ TEST(StoreConcurrencyTest, AWriterThatWaitsTooLongIsToldUnavailable) {
   ASSERT_FALSE(appended.has_value());
   EXPECT_EQ(appended.error().code(), schema::ErrorCode::kUnavailable);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(4500));
+}
+
+// What lets an append leave out reading the head.
+TEST(LedgerDbTest, TheVersionChangesWithCommitsOfOthersOnly) {
+  const test::LedgerHome home;
+  LedgerDb db = LedgerDb::open(home.paths().ledger).value();
+  const auto version = [&db] {
+    const sqlite::Transaction transaction = db.begin().value();
+    return db.version().value();
+  };
+  const std::int64_t first = version();
+  EXPECT_EQ(version(), first);
+  {
+    sqlite::Transaction transaction = db.begin().value();
+    db.insert(make_blob("ours").value()).value();
+    transaction.commit().value();
+  }
+  EXPECT_EQ(version(), first);
+  LedgerDb other = LedgerDb::open(home.paths().ledger).value();
+  sqlite::Transaction transaction = other.begin().value();
+  other.insert(make_blob("another's").value()).value();
+  transaction.commit().value();
+  EXPECT_NE(version(), first);
 }
 
 TEST(HeadFileTest, IsNeverReplacedByASmallerSize) {

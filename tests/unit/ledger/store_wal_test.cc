@@ -98,5 +98,26 @@ TEST_F(LargeCommitTest, AReaderKeepsItAndIsNotWaitedFor) {
   EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
 }
 
+TEST_F(StoreWalTest, OneThatManySmallCommitsGrewBesideAReaderIsEmptiedWhenItIsGone) {
+  sqlite::Connection reader =
+      sqlite::Connection::open(home_.paths().ledger, sqlite::OpenMode::kReadWrite).value();
+  reader.keep_wal_on_close().value();
+  sqlite::Transaction reading = reader.begin_deferred().value();
+  ASSERT_GT(reader.query_int("SELECT count(*) FROM records").value(), 0);
+  Store store = home_.open();
+  const test::TestRun run;
+  store.append(Records{run.opened(store)}).value();
+  const std::uintmax_t once = wal_bytes();
+  for (int i = 0; wal_bytes() < std::uintmax_t{4} << 20; ++i) {
+    ASSERT_LT(i, 400);
+    store.append(run.batches(20)).value();
+  }
+  EXPECT_LT(once, wal_bytes() / 20);
+  reading.commit().value();
+  store.append(run.batches(300)).value();  // enough to look at it again
+  EXPECT_LT(wal_bytes(), 192 * kFrameBytes);
+  EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
+}
+
 }  // namespace
 }  // namespace aasm::ledger

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 
 #include "aasm/schema/digest.h"
@@ -8,6 +9,8 @@ namespace aasm::crypto {
 
 // SHA-256 (FIPS 180-4) of `bytes`. Thread-safe. Out of memory ends the process.
 schema::Sha256 sha256(schema::ByteView bytes) noexcept;
+// The same of several pieces, one behind the other.
+schema::Sha256 sha256_of(std::initializer_list<schema::ByteView> pieces) noexcept;
 
 // SHA-256 of bytes that arrive in pieces. Movable, owned by one thread at a time; a moved-from
 // hasher may only be assigned to or destroyed, any other use aborts.

@@ -73,6 +73,8 @@ class Connection {
 
   // Rows changed by the last INSERT, UPDATE or DELETE that finished.
   std::int64_t changes() const;
+  // Pages this connection wrote to the file or its WAL since it was opened; wraps around.
+  std::uint32_t pages_written() const;
   // Extended result code of the most recent failure on this connection; 0 before the first.
   int extended_code() const;
 
