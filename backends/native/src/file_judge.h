@@ -37,8 +37,8 @@ std::string_view operation_word(FileOperation operation);
 
 // A file as its descriptor told, or a name that is not there in a directory that is.
 struct ResolvedFile {
-  std::string path;       // absolute, free of links, as the kernel names it
-  std::string requested;  // as the caller wrote it
+  std::string path;   // absolute, free of links, as the kernel names it
+  std::string given;  // as the caller wrote it
   bool directory = false;
   bool exists = true;
   FileId id;  // when it exists
