@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aasm/planner/path_walk.h"
@@ -39,20 +39,18 @@ struct FileWay {
   std::vector<std::string> names;
 };
 
-// A deny rule on a path. The place does not have to exist.
+// A deny rule on a path, of reading or of writing. The place does not have to exist.
 struct FileDenial {
   std::string rule;
   schema::Domain domain = schema::Domain::kFilesystemRead;
-  std::string operation;  // the policy's word: read, write or execute
-  std::string path;       // free of links as far as it existed at launch
+  std::string path;  // free of links as far as it existed at launch
   std::vector<FileWay> ways;
 };
 
 struct FileSpec {
   FileLevel level = FileLevel::kSetup;
   bool read_stated = false;
-  std::string read_default;     // the list that is cited where no grant covers
-  std::string execute_default;  // of execution; read_default where policy does not state it
+  std::string read_default;  // the list that is cited where no grant covers
   bool write_stated = false;
   std::string write_default;
   std::vector<FileGrant> grants;
@@ -63,6 +61,9 @@ struct FileSpec {
   // Whether the way to a file has to be known (ResolvedFile::parents) before a call is made.
   bool denies() const { return !denials.empty(); }
 };
+
+// The components of a path.
+std::vector<std::string> path_names(std::string_view path);
 
 // The level that both requirements come to: `decisions` of reading needs every open to be notified,
 // so of writing nothing is left out. nullptr: the policy does not state the domain.
