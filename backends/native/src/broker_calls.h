@@ -18,44 +18,24 @@
 #include "attribution.h"
 #include "broker_client.h"
 #include "caller_state.h"
-#include "listener.h"
+#include "in_flight.h"
 #include "network_judge.h"
 #include "outgoing_message.h"
 
 // The calls on sockets that are judged by what they point to (docs/decisions/0015, 0016).
 namespace aasm::backend_native {
 
-struct BrokerSetup {
-  process::Fd socket;  // ours, to the broker
-  pid_t broker = 0;
-  NetworkSpec spec;
-};
-
-// A call that is to be answered, and what is to be recorded of it.
-struct FinishedCall {
-  std::uint64_t notification = 0;
-  pid_t tid = 0;
-  Caller caller;
-  std::int64_t value = 0;     // where os_errno is 0
-  std::int64_t os_errno = 0;  // kRestart: the caller takes its signal and the call starts anew
-  int signal = 0;             // SIGPIPE, sent to the caller's thread before the answer
-  std::vector<schema::Event> events;  // without pid, tid, parents, executable and reply
-};
-
-inline constexpr std::int64_t kRestart = 512;  // ERESTARTSYS of the kernel
-
 // For each call the arguments are copied and the caller's socket is taken, once. What policy denies
 // is finished at once; what it allows is sent to the broker with those copies, and finished by its
 // answer. Nothing here waits: not for the broker, and not for the kernel. One thread.
 //
 // A caller that has a signal to take, or is gone, has its call cancelled: cancel_interrupted() is
-// to be called every kLookEvery while waiting().
+// to be called every kLookEvery (in_flight.h) while waiting().
 class BrokerCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kLookEvery{20};
 
-  BrokerCalls(BrokerSetup setup, const Listener& listener);
+  BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec);
   ~BrokerCalls();
   BrokerCalls(const BrokerCalls&) = delete;
   BrokerCalls& operator=(const BrokerCalls&) = delete;
@@ -63,8 +43,11 @@ class BrokerCalls {
   // One of connect, bind, listen, sendto, sendmsg and sendmmsg.
   void begin(const seccomp_notif& notified, Caller caller);
 
-  // Takes the broker's answers that have come. An error: it is gone.
-  schema::Result<void> receive();
+  // An answer of the broker, to a call of these.
+  void accept(BrokerAnswer answer);
+  // What could not be sent before. An error: the broker is gone.
+  schema::Result<void> send_queued();
+  bool has_queued() const { return !queue_.empty(); }
 
   void cancel_interrupted(Clock::time_point now);
 
@@ -73,10 +56,7 @@ class BrokerCalls {
   // A call that somebody else has answered; what the broker says of it is thrown away.
   void forget(std::uint64_t notification);
 
-  // Whether calls are out, and what to poll the broker's descriptor for.
   bool waiting() const { return !calls_.empty(); }
-  int fd() const { return broker_.fd(); }
-  short poll_events() const;
 
  private:
   struct Brokered;
@@ -94,21 +74,19 @@ class BrokerCalls {
   schema::Result<void> read_message(Brokered& call);
   static schema::Result<void> write_sent_length(const Brokered& call);
   schema::Result<void> message_sent(Brokered& call, std::int64_t result);
-  void accept(BrokerAnswer answer);
   void dispatch(Brokered& call);
   bool try_send(Brokered& call);
-  void send_queued();
   void fail(Brokered& call, const schema::Error& error);
   void finish(Brokered& call, std::int64_t value, std::int64_t os_errno);
   void note_outcome(Brokered& call, std::int64_t os_errno);
   void note_fault(Brokered& call, std::int64_t os_errno);
 
   const Listener& listener_;
-  BrokerClient broker_;
+  const BrokerClient& broker_;
   pid_t broker_pid_;
-  NetworkSpec spec_;
-  std::optional<BrokerCredentials> own_;  // the broker's, where callers may have others
-  std::uint64_t last_ = 0;
+  const BrokerRights& rights_;
+  const NetworkSpec& spec_;
+  std::uint64_t last_ = 0;                                    // even numbers
   std::map<std::uint64_t, std::unique_ptr<Brokered>> calls_;  // by the number the broker knows
   std::deque<std::uint64_t> queue_;                           // not yet sent
   std::vector<FinishedCall> finished_;

@@ -245,6 +245,10 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   if (closed != spec.closed.end()) {
     return protect(std::move(result), closed->second->name, EPERM);
   }
+  if (spec.files.judges() && call_on_files(number)) {
+    result.answer = AnswerKind::kBroker;
+    return result;
+  }
   const std::vector<std::int32_t>& on_sockets = network_calls();
   if (spec.network.judges() &&
       std::find(on_sockets.begin(), on_sockets.end(), number) != on_sockets.end()) {

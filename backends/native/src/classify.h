@@ -45,6 +45,7 @@ bool creates_process(const seccomp_data& call, const FilterSpec& spec);
 //   not on a stated allow list       EPERM, ENOSYS for a number without a name   default rule
 //   closed                           EPERM   self_protection.<name>
 //   judged by argument               syscall_closed.inc
+//   on a name in the filesystem, where policy wants decisions of them   file_judge.h
 //   on a socket, where policy states the network   network_judge.h
 //   makes a process under a ceiling  EAGAIN or EPERM   the ceiling's rule, as if it were reached:
 //                                    whether it is, process_count.h says, which is asked before

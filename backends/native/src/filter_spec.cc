@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -127,6 +128,28 @@ NumberAction network_action(std::int32_t number) {
   }
 }
 
+NumberAction file_action(const FileSpec& files, std::int32_t number) {
+  const bool reads = files.level == FileLevel::kDecisions;
+  switch (number) {
+#if defined(SYS_open)
+    case SYS_open:
+      return reads ? NumberAction::kNotifyOpen : NumberAction::kJudgeOpen;
+#endif
+    case SYS_openat:
+      return reads ? NumberAction::kNotifyOpenat : NumberAction::kJudgeOpenat;
+    default:
+      return NumberAction::kNotify;
+  }
+}
+
+// Of the calls that are judged where the policy states what they reach.
+NumberAction judged_action(const FilterSpec& spec, std::int32_t number) {
+  if (spec.files.judges() && call_on_files(number)) {
+    return file_action(spec.files, number);
+  }
+  return spec.network.judges() ? network_action(number) : NumberAction::kAllow;
+}
+
 }  // namespace
 
 const std::vector<std::int32_t>& network_calls() {
@@ -134,6 +157,40 @@ const std::vector<std::int32_t>& network_calls() {
                                                   SYS_sendmsg, SYS_sendmmsg,  SYS_socket,
                                                   SYS_sendto,  SYS_setsockopt};
   return calls;
+}
+
+const std::vector<std::int32_t>& file_calls() {
+  static const std::vector<std::int32_t> calls = {
+#if defined(SYS_open)
+    SYS_open,
+    SYS_creat,
+    SYS_unlink,
+    SYS_rmdir,
+    SYS_rename,
+    SYS_link,
+    SYS_symlink,
+    SYS_mkdir,
+    SYS_mknod,
+#endif
+#if defined(SYS_renameat)
+    SYS_renameat,
+#endif
+    SYS_openat,
+    SYS_openat2,
+    SYS_truncate,
+    SYS_unlinkat,
+    SYS_renameat2,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_mkdirat,
+    SYS_mknodat
+  };
+  return calls;
+}
+
+bool call_on_files(std::int32_t number) {
+  const std::vector<std::int32_t>& calls = file_calls();
+  return std::find(calls.begin(), calls.end(), number) != calls.end();
 }
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
@@ -158,7 +215,7 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
     case SYS_seccomp:
       return NumberAction::kJudgeSeccomp;
     default:
-      return spec.network.judges() ? network_action(number) : NumberAction::kAllow;
+      return judged_action(spec, number);
   }
 }
 

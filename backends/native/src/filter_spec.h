@@ -10,6 +10,7 @@
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/result.h"
 
+#include "file_spec.h"
 #include "network_spec.h"
 #include "syscall_groups.h"
 
@@ -31,6 +32,10 @@ enum class NumberAction : std::uint8_t {
   kJudgeSocket,
   kJudgeSendto,
   kJudgeSetsockopt,
+  kJudgeOpen,    // flags in the second argument: notified where they write
+  kJudgeOpenat,  // in the third
+  kNotifyOpen,   // the same, notified but for O_PATH
+  kNotifyOpenat,
   kCountFork,   // fork, vfork under a ceiling: notified
   kCountClone,  // clone under a ceiling: notified unless it makes a thread
 };
@@ -57,9 +62,14 @@ struct FilterSpec {
   std::map<std::int32_t, std::string> allowed;       // number to rule
   std::map<std::int32_t, std::string> denied;        // number to rule; outranks `allowed`
   std::map<std::int32_t, const ClosedCall*> closed;  // by self-protection, after what policy opens
-  NetworkSpec network;  // the caller's to set: what judges the calls on sockets that are allowed
+  // The caller's to set: what judges the calls on sockets and on files that are allowed.
+  NetworkSpec network;
+  FileSpec files;
 
   std::optional<ProcessCeiling> ceiling;  // policy states `process_creation`
+
+  // Whether calls are made by the broker.
+  bool brokers() const { return network.judges() || files.judges(); }
 
   // True when the policy alone lets the call run.
   bool policy_allows(std::int32_t number) const;
@@ -76,6 +86,10 @@ schema::Result<FilterSpec> make_filter_spec(const schema::Requirement* requireme
 // The calls on sockets that are judged where NetworkSpec::judges(): by registers alone, or by what
 // they point to (broker_calls.h).
 const std::vector<std::int32_t>& network_calls();
+
+// The calls on names in the filesystem that FileSpec::judges(); opening is judged by its flags too.
+const std::vector<std::int32_t>& file_calls();
+bool call_on_files(std::int32_t number);
 
 // The program's action for a native number (not negative, without the x32 bit).
 NumberAction number_action(const FilterSpec& spec, std::int32_t number);
