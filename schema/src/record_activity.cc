@@ -18,6 +18,13 @@ Result<void> EventObject::check() const {
   if ((type == ObjectType::kPath) != path.has_value()) {
     return invalid("a path object, and nothing else, has a path");
   }
+  const bool describes_file = given_path || new_path || device || inode;
+  if (describes_file && type != ObjectType::kPath) {
+    return invalid("a path object, and nothing else, has a second path, a device or an inode");
+  }
+  if (device.has_value() != inode.has_value()) {
+    return invalid("a device without an inode says nothing, nor does an inode without a device");
+  }
   const bool is_address = type == ObjectType::kAddress;
   if (is_address != address.has_value() || is_address != port.has_value() ||
       is_address != protocol.has_value() || is_address != address_class.has_value()) {

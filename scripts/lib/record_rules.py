@@ -101,7 +101,8 @@ RULES = {
     "BoundaryProved": [fields(part=FROM_ONE, parts=FROM_ONE)],
     "EventObject": [
         when(is_one_of("type", "syscall"), present("number"), absent("number")),
-        when(is_one_of("type", "path"), present("path"), absent("path")),
+        when(is_one_of("type", "path"), present("path"), absent("path", "given_path", "new_path", "device", "inode")),
+        when(present("device"), present("inode"), absent("inode")),
         when(is_one_of("type", "address"), present("address", "port", "protocol", "address_class"),
              absent("address", "port", "protocol", "address_class")),
         fields(address=FILLED, protocol=FILLED, port={"minimum": 0, "maximum": 65535})],

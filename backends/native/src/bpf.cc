@@ -150,6 +150,15 @@ Program judge_setsockopt() {
           notify()};
 }
 
+// open(name, flags, mode) and openat(directory, name, flags, mode): 32 bits of the flags.
+Program judge_open(std::uint32_t flags) {
+  return {load(low_half(flags)), jump_if(BPF_JSET, kOpenReference, 1, 0),
+          jump_if(BPF_JSET, kOpenWrites, 1, 0), allow(), notify()};
+}
+Program notify_open(std::uint32_t flags) {
+  return {load(low_half(flags)), jump_if(BPF_JSET, kOpenReference, 0, 1), allow(), notify()};
+}
+
 Program leaf(NumberAction action) {
   switch (action) {
     case NumberAction::kAllow:
@@ -172,6 +181,14 @@ Program leaf(NumberAction action) {
       return judge_sendto();
     case NumberAction::kJudgeSetsockopt:
       return judge_setsockopt();
+    case NumberAction::kJudgeOpen:
+      return judge_open(1);
+    case NumberAction::kJudgeOpenat:
+      return judge_open(2);
+    case NumberAction::kNotifyOpen:
+      return notify_open(1);
+    case NumberAction::kNotifyOpenat:
+      return notify_open(2);
     case NumberAction::kCountFork:
       return {notify()};
     case NumberAction::kCountClone:
@@ -204,6 +221,9 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   }
   for (const auto* calls : {&network_calls(), &signal_calls(), &memory_calls()}) {
     special.insert(calls->begin(), calls->end());
+  }
+  if (spec.files.judges()) {
+    special.insert(file_calls().begin(), file_calls().end());
   }
   std::set<std::int32_t> starts = {0};
   for (const std::int32_t number : special) {

@@ -25,6 +25,9 @@ inline constexpr std::uint32_t kPrctlSetSeccomp = 22;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetMm = 35;             // linux/prctl.h
 inline constexpr std::uint32_t kSeccompSetModeFilter = 1;    // SET_MODE_STRICT is 0
 inline constexpr std::uint32_t kFastOpen = 0x20000000;       // MSG_FASTOPEN
+inline constexpr std::uint32_t kOpenReference = 0x00200000;  // O_PATH: nothing but a reference
+inline constexpr std::uint32_t kOpenWrites =
+    0x00400000 | 01103;  // O_TMPFILE's own bit, O_CREAT, O_TRUNC, O_WRONLY, O_RDWR
 
 // The program for `spec`. Another architecture's calls and numbers with the x32 bit are notified.
 // Every number that decides differently from its neighbour costs two instructions, so a program

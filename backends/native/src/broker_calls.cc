@@ -1,6 +1,5 @@
 #include "broker_calls.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,7 +12,7 @@
 #include <utility>
 
 #include "brokered.h"
-#include "own_capabilities.h"
+#include "in_flight.h"
 
 namespace aasm::backend_native {
 
@@ -22,42 +21,26 @@ using schema::ErrorCode;
 using schema::Result;
 using wire::BrokerKind;
 
-BrokerCalls::BrokerCalls(BrokerSetup setup, const Listener& listener)
-    : listener_(listener),
-      broker_(std::move(setup.socket)),
-      broker_pid_(setup.broker),
-      spec_(std::move(setup.spec)),
-      ipc_(std::move(setup.ipc)) {
-  // Without capabilities, and under no_new_privs, a caller cannot have become anybody else.
-  const Result<CapabilitySets> sets = own_capabilities();
-  if (::geteuid() == 0 || !sets || sets->permitted != 0) {
-    const Result<CallerStatus> status = read_caller_status(broker_pid_);
-    own_ = status ? status->credentials : BrokerCredentials{};
-  }
-}
+BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc)
+    : listener_(setup.listener),
+      broker_(setup.broker),
+      broker_pid_(setup.broker_pid),
+      rights_(setup.rights),
+      spec_(spec),
+      ipc_(ipc) {}
 
 BrokerCalls::~BrokerCalls() = default;
-
-short BrokerCalls::poll_events() const {
-  return static_cast<short>(POLLIN | (queue_.empty() ? 0 : POLLOUT));
-}
 
 std::vector<FinishedCall> BrokerCalls::take_finished() {
   return std::exchange(finished_, {});
 }
 
 void BrokerCalls::forget(std::uint64_t notification) {
-  for (auto at = calls_.begin(); at != calls_.end(); ++at) {
-    if (at->second->notification == notification) {
-      queue_.erase(std::remove(queue_.begin(), queue_.end(), at->first), queue_.end());
-      calls_.erase(at);
-      return;
-    }
-  }
+  forget_call(notification, &calls_, &queue_);
 }
 
 void BrokerCalls::begin(const seccomp_notif& notified, Caller caller) {
-  const std::uint64_t id = ++last_;
+  const std::uint64_t id = last_ += 2;
   auto& call = *calls_.emplace(id, std::make_unique<Brokered>()).first->second;
   call.id = id;
   call.notification = notified.id;
@@ -197,19 +180,10 @@ Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
 }
 
 Result<void> BrokerCalls::add_credentials(Brokered& call) {
-  if (!own_) {
+  if (!rights_.may_differ()) {
     return {};
   }
-  const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
-  if (status.credentials == *own_ && status.plain) {
-    return {};
-  }
-  if (!status.plain || status.credentials.groups.size() > wire::kMaxBrokerGroups) {
-    return Error(ErrorCode::kUnsupported, "credentials that the broker cannot take", EPERM);
-  }
-  call.order.credentials = status.credentials;
-  call.order.flags |= wire::kBrokerOwnThread;
-  return {};
+  return rights_.give(AASM_TRY(read_caller_status(call.tid)), &call.order);
 }
 
 // The next message of a call that sends, up to the broker.
@@ -236,21 +210,6 @@ Result<void> BrokerCalls::start_message(Brokered& call) {
     order.flags |= wire::kBrokerOwnThread;
   }
   return start_address(call, connects ? NetworkCall::kConnect : NetworkCall::kSend, message.name);
-}
-
-Result<void> BrokerCalls::receive() {
-  if (broken_) {
-    return *broken_;
-  }
-  for (;;) {
-    std::optional<BrokerAnswer> answer = AASM_TRY(broker_.receive());
-    if (!answer) {
-      break;
-    }
-    accept(std::move(*answer));
-  }
-  send_queued();
-  return broken_ ? Result<void>(*broken_) : Result<void>();
 }
 
 void BrokerCalls::accept(BrokerAnswer answer) {
@@ -321,7 +280,7 @@ Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
   call.order.kind = call.resolving;
   call.order.name.clear();
   call.order.directory = -1;
-  call.directory = std::move(answer.descriptor);
+  call.directory = answer.take_descriptor();
   call.order.target = call.directory.get();
   dispatch(call);
   return {};

@@ -18,8 +18,8 @@
 #include "attribution.h"
 #include "broker_client.h"
 #include "caller_state.h"
+#include "in_flight.h"
 #include "ipc_judge.h"
-#include "listener.h"
 #include "made_inside.h"
 #include "network_judge.h"
 #include "outgoing_message.h"
@@ -27,38 +27,17 @@
 // The calls on sockets that are judged by what they point to (docs/decisions/0015, 0016).
 namespace aasm::backend_native {
 
-struct BrokerSetup {
-  process::Fd socket;  // ours, to the broker
-  pid_t broker = 0;
-  NetworkSpec spec;
-  IpcSpec ipc;
-};
-
-// A call that is to be answered, and what is to be recorded of it.
-struct FinishedCall {
-  std::uint64_t notification = 0;
-  pid_t tid = 0;
-  Caller caller;
-  std::int64_t value = 0;     // where os_errno is 0
-  std::int64_t os_errno = 0;  // kRestart: the caller takes its signal and the call starts anew
-  int signal = 0;             // SIGPIPE, sent to the caller's thread before the answer
-  std::vector<schema::Event> events;  // without pid, tid, parents, executable and reply
-};
-
-inline constexpr std::int64_t kRestart = 512;  // ERESTARTSYS of the kernel
-
 // For each call the arguments are copied and the caller's socket is taken, once. What policy denies
 // is finished at once; what it allows is sent to the broker with those copies, and finished by its
 // answer. Nothing here waits: not for the broker, and not for the kernel. One thread.
 //
 // A caller that has a signal to take, or is gone, has its call cancelled: cancel_interrupted() is
-// to be called every kLookEvery while waiting().
+// to be called every kLookEvery (in_flight.h) while waiting().
 class BrokerCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kLookEvery{20};
 
-  BrokerCalls(BrokerSetup setup, const Listener& listener);
+  BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc);
   ~BrokerCalls();
   BrokerCalls(const BrokerCalls&) = delete;
   BrokerCalls& operator=(const BrokerCalls&) = delete;
@@ -67,8 +46,11 @@ class BrokerCalls {
   // processes share (MemoryCall::kMakes).
   void begin(const seccomp_notif& notified, Caller caller);
 
-  // Takes the broker's answers that have come. An error: it is gone.
-  schema::Result<void> receive();
+  // An answer of the broker, to a call of these.
+  void accept(BrokerAnswer answer);
+  // What could not be sent before. An error: the broker is gone.
+  schema::Result<void> send_queued();
+  bool has_queued() const { return !queue_.empty(); }
 
   void cancel_interrupted(Clock::time_point now);
 
@@ -80,10 +62,7 @@ class BrokerCalls {
   // What the tree has made by these calls. A call that removes something of it says so here.
   MadeInside& made_inside() { return made_inside_; }
 
-  // Whether calls are out, and what to poll the broker's descriptor for.
   bool waiting() const { return !calls_.empty(); }
-  int fd() const { return broker_.fd(); }
-  short poll_events() const;
 
  private:
   struct Brokered;
@@ -108,23 +87,21 @@ class BrokerCalls {
   schema::Result<void> read_message(Brokered& call);
   static schema::Result<void> write_sent_length(const Brokered& call);
   schema::Result<void> message_sent(Brokered& call, std::int64_t result);
-  void accept(BrokerAnswer answer);
   void dispatch(Brokered& call);
   bool try_send(Brokered& call);
-  void send_queued();
   void fail(Brokered& call, const schema::Error& error);
   void finish(Brokered& call, std::int64_t value, std::int64_t os_errno);
   void note_outcome(Brokered& call, std::int64_t os_errno);
   void note_fault(Brokered& call, std::int64_t os_errno);
 
   const Listener& listener_;
-  BrokerClient broker_;
+  const BrokerClient& broker_;
   pid_t broker_pid_;
-  NetworkSpec spec_;
-  IpcSpec ipc_;
+  const BrokerRights& rights_;
+  const NetworkSpec& spec_;
+  const IpcSpec& ipc_;
   MadeInside made_inside_;
-  std::optional<BrokerCredentials> own_;  // the broker's, where callers may have others
-  std::uint64_t last_ = 0;
+  std::uint64_t last_ = 0;                                    // even numbers
   std::map<std::uint64_t, std::unique_ptr<Brokered>> calls_;  // by the number the broker knows
   std::deque<std::uint64_t> queue_;                           // not yet sent
   std::vector<FinishedCall> finished_;

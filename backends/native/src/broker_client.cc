@@ -6,6 +6,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "aasm/wire/broker_file.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -15,6 +18,9 @@ using schema::ErrorCode;
 using schema::Result;
 
 constexpr std::size_t kMaxDescriptors = wire::kMaxBrokerRights + 2;
+constexpr std::size_t kMaxGiven = wire::kMaxBrokerGiven + 1;
+constexpr std::size_t kMaxReplyPath =
+    sizeof(wire::BrokerFileReply) + 2 * std::size_t{wire::kMaxBrokerPlacePath};
 
 void append_padded(std::string* message, const void* bytes, std::size_t size) {
   message->append(static_cast<const char*>(bytes), size);
@@ -27,7 +33,8 @@ bool fits(const BrokerOrder& order) {
          order.control.size() <= wire::kMaxBrokerControl &&
          order.data.size() <= wire::kMaxBrokerData &&
          order.rights.size() <= wire::kMaxBrokerRights && num_groups <= wire::kMaxBrokerGroups &&
-         (order.socket >= 0 || order.kind == wire::BrokerKind::kMemory);
+         (order.socket >= 0 || order.kind == wire::BrokerKind::kFile ||
+          order.kind == wire::BrokerKind::kMemory);
 }
 
 wire::BrokerRequest header_of(std::uint64_t call, const BrokerOrder& order) {
@@ -97,18 +104,26 @@ Result<bool> send_message(int socket, const std::string& message,
   }
 }
 
-process::Fd descriptor_in(msghdr* header) {
+std::vector<process::Fd> descriptors_in(msghdr* header) {
+  std::vector<process::Fd> descriptors;
   cmsghdr* head = CMSG_FIRSTHDR(header);
-  if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
-      head->cmsg_len != CMSG_LEN(sizeof(int))) {
-    return {};
+  if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
+    return descriptors;
   }
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-  return process::Fd(fd);
+  const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count; ++i) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(head) + i * sizeof(int), sizeof fd);
+    descriptors.emplace_back(fd);
+  }
+  return descriptors;
 }
 
 }  // namespace
+
+process::Fd BrokerAnswer::take_descriptor() {
+  return descriptors.empty() ? process::Fd() : std::move(descriptors.front());
+}
 
 Result<bool> BrokerClient::send(std::uint64_t call, const BrokerOrder& order) const {
   if (!fits(order)) {
@@ -138,9 +153,9 @@ Result<bool> BrokerClient::cancel(std::uint64_t call) const {
 
 Result<std::optional<BrokerAnswer>> BrokerClient::receive() const {
   wire::BrokerReply reply = {};
-  std::string path(wire::kMaxBrokerPath, '\0');
+  std::string path(kMaxReplyPath, '\0');
   std::array<iovec, 2> pieces = {{{&reply, sizeof reply}, {path.data(), path.size()}}};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxGiven)> control{};
   msghdr header = {};
   header.msg_iov = pieces.data();
   header.msg_iovlen = pieces.size();
@@ -157,7 +172,7 @@ Result<std::optional<BrokerAnswer>> BrokerClient::receive() const {
     return Error(ErrorCode::kUnavailable, "the broker is gone", size == 0 ? 0 : errno);
   }
   BrokerAnswer answer;
-  answer.descriptor = descriptor_in(&header);
+  answer.descriptors = descriptors_in(&header);
   if (static_cast<std::size_t>(size) != sizeof reply + reply.path_size ||
       reply.magic != wire::kBrokerMagic || reply.path_size > path.size()) {
     return Error(ErrorCode::kIntegrity, "a malformed answer from the broker");

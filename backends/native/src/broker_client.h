@@ -34,7 +34,7 @@ struct BrokerOrder {
   std::string name;             // kResolve: a path, ended by NUL
   std::string control;
   std::string data;
-  int socket = -1;
+  int socket = -1;  // -1 with kFile: only `rights` are passed
   int directory = -1;
   int target = -1;  // excludes `directory`
   std::vector<int> rights;
@@ -48,8 +48,11 @@ struct BrokerAnswer {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint32_t mode = 0;
-  std::string path;
-  process::Fd descriptor;
+  std::string path;  // of kFile: as aasm/wire/broker_file.h says
+  std::vector<process::Fd> descriptors;
+
+  // The only one; empty without any.
+  process::Fd take_descriptor();
 };
 
 // Neither call waits. One thread.

@@ -134,32 +134,19 @@ bool BrokerCalls::try_send(Brokered& call) {
   return true;
 }
 
-void BrokerCalls::send_queued() {
-  while (!queue_.empty()) {
+Result<void> BrokerCalls::send_queued() {
+  while (!broken_ && !queue_.empty()) {
     const auto found = calls_.find(queue_.front());
     if (found != calls_.end() && !try_send(*found->second)) {
-      return;
+      break;
     }
     queue_.pop_front();
   }
+  return broken_ ? Result<void>(*broken_) : Result<void>();
 }
 
 void BrokerCalls::cancel_interrupted(Clock::time_point now) {
-  for (const auto& [id, call] : calls_) {
-    if (call->sent == Clock::time_point() || now - call->sent < kLookEvery) {
-      continue;
-    }
-    bool cancel = call->interrupted || !listener_.still_blocked(call->notification);
-    if (!cancel) {
-      const Result<CallerStatus> status = read_caller_status(call->tid);
-      cancel = status && status->waiting_signals != 0;
-      call->interrupted = cancel;
-    }
-    if (cancel) {
-      // When the broker's socket is full, or it was not yet waiting: next time.
-      static_cast<void>(broker_.cancel(id).has_value());
-    }
-  }
+  cancel_calls(listener_, broker_, calls_, now);
 }
 
 // Ends a call that was not made, or not to its end.

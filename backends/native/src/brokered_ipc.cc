@@ -13,6 +13,14 @@ namespace aasm::backend_native {
 using schema::Result;
 using wire::BrokerKind;
 
+namespace {
+
+std::optional<FileIdentity> found_identity(const BrokerAnswer& answer) {
+  return answer.descriptors.empty() ? std::nullopt : file_identity(answer.descriptors.front());
+}
+
+}  // namespace
+
 // False: the call is finished.
 bool BrokerCalls::admit_socket_path(Brokered& call, NetworkCall what, const BrokerAnswer& answer) {
   FoundSocket found;
@@ -20,7 +28,7 @@ bool BrokerCalls::admit_socket_path(Brokered& call, NetworkCall what, const Brok
   found.name.device = answer.device;
   found.name.inode = answer.inode;
   found.is_socket = S_ISSOCK(answer.mode);
-  if (const std::optional<FileIdentity> file = file_identity(answer.descriptor)) {
+  if (const std::optional<FileIdentity> file = found_identity(answer)) {
     found.made_inside = made_inside_.has_socket(*file);
   }
   return admit(call, judge_socket_path(ipc_, what, found));
@@ -28,10 +36,10 @@ bool BrokerCalls::admit_socket_path(Brokered& call, NetworkCall what, const Brok
 
 // What the path leads to now need not be what the bind made: the kernel says what that is.
 void BrokerCalls::note_bound_socket(const Brokered& call, const BrokerAnswer& answer) {
-  if (!answer.descriptor || (call.order.flags & wire::kBrokerSayFile) == 0) {
+  if ((call.order.flags & wire::kBrokerSayFile) == 0) {
     return;
   }
-  const std::optional<FileIdentity> file = file_identity(answer.descriptor);
+  const std::optional<FileIdentity> file = found_identity(answer);
   const Result<BoundFile> bound = bound_file(call.socket);
   // A file system's clock is behind by part of a second.
   if (file && bound && is_bound_file(*file, *bound, call.began - 1)) {

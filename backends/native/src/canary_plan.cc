@@ -22,6 +22,7 @@
 #include "canary.h"
 #include "canary_objects.h"
 #include "classify.h"
+#include "file_canary.h"
 #include "ipc_canary.h"
 #include "limit_canaries.h"
 #include "lowering.h"
@@ -133,6 +134,13 @@ class CanaryPlanner {
       add({"filesystem_write.open", Domain::kFilesystemWrite, Purpose::kPolicy, "landlock",
            "openat(" + quoted(path) + ", O_WRONLY)"},
           open_call(path, O_WRONLY), {EACCES}, MissingControl::kFails);
+    }
+    for (FileCanary& file : decided_file_calls(context_.filter.files, directory, plan_.script)) {
+      ScriptedCanary& scripted = add(
+          {std::move(file.id), file.domain, Purpose::kPolicy, "seccomp", std::move(file.action)},
+          file.call, {EACCES}, MissingControl::kFails);
+      scripted.must_be_reported = true;
+      plan_.forbidden_entries.push_back(scripted.entry);
     }
   }
 

@@ -13,12 +13,17 @@
 #include "aasm/schema/record_run.h"
 #include "aasm/schema/result.h"
 
-#include "broker_calls.h"
 #include "coalesce.h"
 #include "filter_spec.h"
 #include "phase.h"
 
 namespace aasm::backend_native {
+
+// The broker of a launch: what it judges is in FilterSpec.
+struct BrokerSetup {
+  process::Fd socket;  // ours, to the broker
+  pid_t broker = 0;
+};
 
 // How a forbidden call of the canary script was answered.
 struct CanaryReport {
@@ -35,7 +40,7 @@ struct ChannelSetup {
   pid_t child = 0;   // the launch child, which nobody has waited for
   pid_t warden = 0;  // where chains of parents end
   BatchLimits limits;
-  std::optional<BrokerSetup> broker;  // where FilterSpec::network judges
+  std::optional<BrokerSetup> broker;  // where FilterSpec::brokers()
 };
 
 class ChannelWorker;

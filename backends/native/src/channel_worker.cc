@@ -51,7 +51,15 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
   state_.totals.present = true;
   state_.totals.opened = true;
   if (setup.broker) {
-    broker_calls_ = std::make_unique<BrokerCalls>(std::move(*setup.broker), listener_);
+    broker_.emplace(std::move(setup.broker->socket));
+    broker_rights_.emplace(setup.broker->broker);
+    const BrokerCallsSetup calls{*broker_, setup.broker->broker, *broker_rights_, listener_};
+    if (spec_.judges_sockets() || spec_.ipc.brokers()) {
+      broker_calls_ = std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc);
+    }
+    if (spec_.files.judges()) {
+      file_calls_ = std::make_unique<FileCalls>(calls, spec_.files);
+    }
   }
 }
 
@@ -137,15 +145,14 @@ ChannelWorker::Turn ChannelWorker::wait() {
                                 {stop_.get(), POLLIN, 0},
                                 {report_pipe_.get(), POLLIN, 0},  // -1 is passed over
                                 {wake_.get(), POLLIN, 0},
-                                {broker_calls_ ? broker_calls_->fd() : -1,
-                                 broker_calls_ ? broker_calls_->poll_events() : short{0}, 0}}};
+                                {broker_ ? broker_->fd() : -1, broker_poll_events(), 0}}};
   const int ready = ::poll(fds.data(), fds.size(), poll_timeout());
   if (ready < 0 && errno != EINTR) {
     fail("channel", process::system_error("waiting for notifications", errno));
     return Turn::kStop;
   }
   // Without callers there is nothing the broker could still say.
-  if (broker_calls_ && (fds[0].revents & POLLHUP) == 0) {
+  if (broker_ && (fds[0].revents & POLLHUP) == 0) {
     const Result<void> served = serve_broker(fds[4].revents);
     if (!served) {
       fail("broker", served.error());
@@ -252,7 +259,7 @@ Result<void> ChannelWorker::serve_canary(const seccomp_notif& call) {
   CanaryReport report;
   report.number = call.data.nr;
   if (verdict.answer == AnswerKind::kBroker) {
-    report.reply = AASM_TRY(refuse_canary_on_socket(call, &report.os_errno));
+    report.reply = AASM_TRY(refuse_brokered_canary(call, &report.os_errno));
   } else {
     report.reply = AASM_TRY(answer(call, &verdict));
     report.os_errno = verdict.event.os_errno;
@@ -277,7 +284,7 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   }
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
   if (verdict.answer == AnswerKind::kBroker) {
-    return serve_on_socket(call, std::move(caller));
+    return serve_by_broker(call, std::move(caller));
   }
   if (verdict.answer == AnswerKind::kUnlessInside && is_inside(call, &verdict.event)) {
     AASM_TRY(listener_.let_run(call.id));
@@ -330,7 +337,7 @@ Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classificati
     case AnswerKind::kKill:
       return kill_caller(call, verdict);
     case AnswerKind::kBroker:
-      break;  // answered in channel_network.cc
+      break;  // answered in channel_broker.cc
   }
   return reply_of(AASM_TRY(listener_.refuse(call.id, EPERM)));
 }

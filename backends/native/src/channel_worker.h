@@ -16,6 +16,7 @@
 #include "broker_calls.h"
 #include "channel.h"
 #include "classify.h"
+#include "file_calls.h"
 #include "listener.h"
 #include "pace.h"
 #include "process_count.h"
@@ -75,15 +76,22 @@ class ChannelWorker {
   schema::Result<void> serve_launch(const seccomp_notif& call, Phase phase);
   schema::Result<void> serve_canary(const seccomp_notif& call);
   schema::Result<void> serve_workload(const seccomp_notif& call);
-  // channel_network.cc: the calls on sockets that the broker makes.
-  schema::Result<schema::ReplyState> refuse_canary_on_socket(const seccomp_notif& call,
-                                                             std::int64_t* os_errno);
-  schema::Result<void> serve_on_socket(const seccomp_notif& call, Caller caller);
+  // channel_broker.cc: the calls that the broker makes.
+  schema::Result<schema::ReplyState> refuse_brokered_canary(const seccomp_notif& call,
+                                                            std::int64_t* os_errno);
+  schema::Result<void> serve_by_broker(const seccomp_notif& call, Caller caller);
+  bool is_brokered(const seccomp_notif& call) const;
+  void begin_brokered(const seccomp_notif& call, Caller caller);
   schema::Result<void> serve_broker(short revents);
   // channel_ipc.cc
   bool is_inside(const seccomp_notif& call, schema::Event* event);
+  schema::Result<void> receive_answers();
+  std::vector<FinishedCall> take_finished();
   schema::Result<void> answer_finished();
   schema::Result<void> answer_finished_call(FinishedCall call);
+  schema::Result<bool> give_answer(FinishedCall* call) const;
+  bool broker_has_calls() const;
+  short broker_poll_events() const;
   int poll_timeout() const;
   void complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event);
   void record(schema::Event event, Coalescer::Clock::time_point now);
@@ -108,7 +116,11 @@ class ChannelWorker {
   SignalScope signal_scope_;
   Coalescer coalescer_;
   Pace pace_;
-  std::unique_ptr<BrokerCalls> broker_calls_;  // empty without a broker
+  // Empty without a broker.
+  std::optional<BrokerClient> broker_;
+  std::optional<BrokerRights> broker_rights_;
+  std::unique_ptr<BrokerCalls> broker_calls_;  // where sockets are judged
+  std::unique_ptr<FileCalls> file_calls_;      // where files are
   ChannelState state_;
   std::optional<pthread_t> thread_;
 };

@@ -263,6 +263,10 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   if (closed != spec.closed.end()) {
     return protect(std::move(result), closed->second->name, EPERM);
   }
+  if (spec.files.judges() && call_on_files(number)) {
+    result.answer = AnswerKind::kBroker;
+    return result;
+  }
   const std::vector<std::int32_t>& on_sockets = network_calls();
   if (const IpcCall kind = ipc_call(spec, number); kind != IpcCall::kNone) {
     return judge_ipc(std::move(result), call.data, spec, kind);

@@ -12,12 +12,12 @@
 namespace aasm::backend_native {
 
 enum class AnswerKind : std::uint8_t {
-  kRefuse,    // with event.os_errno
-  kContinue,  // the kernel runs the call; only ever decided on argument registers
-  kEmulate,   // answered 0 without effect
-  kBroker,    // judged by what its arguments point to, and made by the broker (broker_calls.h)
+  kRefuse,        // with event.os_errno
+  kContinue,      // the kernel runs the call; only ever decided on argument registers
+  kEmulate,       // answered 0 without effect
+  kBroker,        // judged by what its arguments point to, and made by the broker (broker_calls.h)
   kUnlessInside,  // refuse, unless what it is about is of the tree (channel_ipc.cc)
-  kKill,      // the caller's process, while the call is still blocked; else refuse with `fallback`
+  kKill,  // the caller's process, while the call is still blocked; else refuse with `fallback`
 };
 
 struct NotifiedCall {
@@ -46,6 +46,7 @@ bool creates_process(const seccomp_data& call, const FilterSpec& spec);
 //   not on a stated allow list       EPERM, ENOSYS for a number without a name   default rule
 //   closed                           EPERM   self_protection.<name>
 //   judged by argument               syscall_closed.inc
+//   on a name in the filesystem, where policy wants decisions of them   file_judge.h
 //   on a socket, where policy states the network or sockets   network_judge.h, ipc_judge.h
 //   signals somebody, uses what processes share   EPERM, EACCES   ipc_judge.h, as if that were
 //                                    outside: whether it is, is asked after (kUnlessInside)

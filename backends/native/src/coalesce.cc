@@ -6,7 +6,7 @@ namespace aasm::backend_native {
 namespace {
 
 // Field names, punctuation, words of the closed vocabularies, and 17 places for each number.
-constexpr std::size_t kFixedBytes = 800;
+constexpr std::size_t kFixedBytes = 900;
 constexpr std::size_t kBytesPerParent = 18;
 
 // A string or path in JSON: at worst "\u00XX" for each byte (6); base64 takes less.
@@ -30,6 +30,11 @@ void append(std::string* key, std::int64_t number) {
   *key += ';';
 }
 
+void append_path(std::string* key, const std::optional<schema::PathBytes>& path) {
+  append(key, path.has_value() ? 1 : 0);
+  append(key, path ? std::string_view(path->bytes()) : "");
+}
+
 template <class E>
 std::int64_t ordinal(E value) {
   return static_cast<std::int64_t>(value);
@@ -48,8 +53,11 @@ std::string identity(EventKind kind, const schema::Event& event) {
   append(&key, event.object.number.has_value() ? 1 : 0);
   append(&key, event.object.number.value_or(0));
   append(&key, event.object.arch);
-  append(&key, event.object.path.has_value() ? 1 : 0);
-  append(&key, event.object.path ? std::string_view(event.object.path->bytes()) : "");
+  append_path(&key, event.object.path);
+  append_path(&key, event.object.given_path);
+  append_path(&key, event.object.new_path);
+  append(&key, std::to_string(event.object.device.value_or(0)));
+  append(&key, std::to_string(event.object.inode.value_or(0)));
   append(&key, event.object.address.value_or(""));
   append(&key, event.object.port.value_or(-1));
   append(&key, event.object.protocol.value_or(""));
@@ -67,6 +75,21 @@ std::string identity(EventKind kind, const schema::Event& event) {
   return key;
 }
 
+// Four paths of the longest kind, of bytes that JSON has to escape, do not fit into one record.
+// What the caller wrote is left out then, and after that the path of its program.
+bool fits_into_record(const schema::Event& event) {
+  return encoded_size_bound(event) <= BatchLimits{}.max_bytes;
+}
+
+void fit_into_record(schema::Event& event) {
+  if (!fits_into_record(event)) {
+    event.object.given_path.reset();
+  }
+  if (!fits_into_record(event)) {
+    event.executable = {};
+  }
+}
+
 }  // namespace
 
 std::size_t encoded_size_bound(const schema::Event& event) {
@@ -77,11 +100,19 @@ std::size_t encoded_size_bound(const schema::Event& event) {
         std::string_view(event.mechanism), std::string_view(event.executable.bytes())}) {
     bytes += string_bound(text);
   }
-  return bytes + (event.object.path ? string_bound(event.object.path->bytes()) : 0);
+  for (const auto* path : {&event.object.path, &event.object.given_path, &event.object.new_path}) {
+    bytes += *path ? string_bound((*path)->bytes()) : 0;
+  }
+  return bytes;
 }
 
 bool Coalescer::holds(EventKind kind, const schema::Event& event) const {
-  return index_.contains(identity(kind, event));
+  if (fits_into_record(event)) {
+    return index_.contains(identity(kind, event));
+  }
+  schema::Event shortened = event;
+  fit_into_record(shortened);
+  return index_.contains(identity(kind, shortened));
 }
 
 bool Coalescer::batch_is_full(EventKind kind, std::size_t more_bytes) const {
@@ -91,6 +122,7 @@ bool Coalescer::batch_is_full(EventKind kind, std::size_t more_bytes) const {
 
 void Coalescer::add(EventKind kind, schema::Event event, Clock::time_point now) {
   flush_if_due(now);
+  fit_into_record(event);
   std::string key = identity(kind, event);
   const auto found = index_.find(key);
   if (found != index_.end()) {

@@ -159,6 +159,25 @@ Control seccomp_protection_control(const PreparedFacts& facts) {
   return control;
 }
 
+// What says of every call on files how it was decided; what it denies itself stands in the rules.
+Control file_control(const PreparedFacts& facts, Domain domain) {
+  Control control = control_of(facts, "files", domain, Step::kSeccomp);
+  serve_policy(facts, control);
+  control.mechanism = "seccomp_user_notification";
+  control.note = "calls are made by the broker, inside the Landlock domain of the policy";
+  return control;
+}
+
+void add_file_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
+  const FileSpec& files = facts.filter.files;
+  if (files.judges() && files.write_stated) {
+    controls.push_back(file_control(facts, Domain::kFilesystemWrite));
+  }
+  if (files.level == FileLevel::kDecisions && files.read_stated) {
+    controls.push_back(file_control(facts, Domain::kFilesystemRead));
+  }
+}
+
 // What judges the calls on sockets; its refusals are answered by the channel.
 Control network_control(const PreparedFacts& facts, Domain domain) {
   Control control = control_of(facts, "network", domain, Step::kSeccomp);
@@ -294,6 +313,7 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   }
   controls.push_back(scope_control(facts, "ptrace", Domain::kCredential, "landlock_domain",
                                    "processes outside cannot be traced or read"));
+  add_file_controls(facts, controls);
   add_network_controls(facts, controls);
   add_ipc_controls(facts, controls);
   add_seccomp_controls(facts, controls);

@@ -133,6 +133,31 @@ NumberAction socket_action(const FilterSpec& spec, std::int32_t number) {
   }
 }
 
+NumberAction file_action(const FileSpec& files, std::int32_t number) {
+  const bool reads = files.level == FileLevel::kDecisions;
+  switch (number) {
+#if defined(SYS_open)
+    case SYS_open:
+      return reads ? NumberAction::kNotifyOpen : NumberAction::kJudgeOpen;
+#endif
+    case SYS_openat:
+      return reads ? NumberAction::kNotifyOpenat : NumberAction::kJudgeOpenat;
+    default:
+      return NumberAction::kNotify;
+  }
+}
+
+// Of the calls that are judged where the policy states what they reach.
+NumberAction judged_action(const FilterSpec& spec, std::int32_t number) {
+  if (spec.files.judges() && call_on_files(number)) {
+    return file_action(spec.files, number);
+  }
+  if (ipc_call(spec, number) != IpcCall::kNone) {
+    return NumberAction::kNotify;
+  }
+  return spec.judges_sockets() ? socket_action(spec, number) : NumberAction::kAllow;
+}
+
 }  // namespace
 
 const std::vector<std::int32_t>& network_calls() {
@@ -151,6 +176,40 @@ IpcCall ipc_call(const FilterSpec& spec, std::int32_t number) {
   return !spec.ipc.memory_rule.empty() && memory_call(number) != MemoryCall::kNone
              ? IpcCall::kMemory
              : IpcCall::kNone;
+}
+
+const std::vector<std::int32_t>& file_calls() {
+  static const std::vector<std::int32_t> calls = {
+#if defined(SYS_open)
+    SYS_open,
+    SYS_creat,
+    SYS_unlink,
+    SYS_rmdir,
+    SYS_rename,
+    SYS_link,
+    SYS_symlink,
+    SYS_mkdir,
+    SYS_mknod,
+#endif
+#if defined(SYS_renameat)
+    SYS_renameat,
+#endif
+    SYS_openat,
+    SYS_openat2,
+    SYS_truncate,
+    SYS_unlinkat,
+    SYS_renameat2,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_mkdirat,
+    SYS_mknodat
+  };
+  return calls;
+}
+
+bool call_on_files(std::int32_t number) {
+  const std::vector<std::int32_t>& calls = file_calls();
+  return std::find(calls.begin(), calls.end(), number) != calls.end();
 }
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
@@ -175,12 +234,8 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
     case SYS_seccomp:
       return NumberAction::kJudgeSeccomp;
     default:
-      break;
+      return judged_action(spec, number);
   }
-  if (ipc_call(spec, number) != IpcCall::kNone) {
-    return NumberAction::kNotify;
-  }
-  return spec.judges_sockets() ? socket_action(spec, number) : NumberAction::kAllow;
 }
 
 }  // namespace aasm::backend_native

@@ -10,6 +10,7 @@
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/result.h"
 
+#include "file_spec.h"
 #include "ipc_spec.h"
 #include "network_spec.h"
 #include "syscall_groups.h"
@@ -32,6 +33,10 @@ enum class NumberAction : std::uint8_t {
   kJudgeSocket,
   kJudgeSendto,
   kJudgeSetsockopt,
+  kJudgeOpen,    // flags in the second argument: notified where they write
+  kJudgeOpenat,  // in the third
+  kNotifyOpen,   // the same, notified but for O_PATH
+  kNotifyOpenat,
   kCountFork,   // fork, vfork under a ceiling: notified
   kCountClone,  // clone under a ceiling: notified unless it makes a thread
 };
@@ -58,14 +63,17 @@ struct FilterSpec {
   std::map<std::int32_t, std::string> allowed;       // number to rule
   std::map<std::int32_t, std::string> denied;        // number to rule; outranks `allowed`
   std::map<std::int32_t, const ClosedCall*> closed;  // by self-protection, after what policy opens
-  NetworkSpec network;  // the caller's to set: what judges the calls on sockets that are allowed
-  IpcSpec ipc;          // and the calls that reach other processes
+  // The caller's to set: what judges the calls on sockets and on files that are allowed, and the
+  // calls that reach other processes.
+  NetworkSpec network;
+  FileSpec files;
+  IpcSpec ipc;
 
   std::optional<ProcessCeiling> ceiling;  // policy states `process_creation`
 
   bool judges_sockets() const { return network.judges() || ipc.judges_sockets(); }
   // Whether calls are made by the broker.
-  bool brokers() const { return judges_sockets() || ipc.brokers(); }
+  bool brokers() const { return judges_sockets() || ipc.brokers() || files.judges(); }
 
   // True when the policy alone lets the call run.
   bool policy_allows(std::int32_t number) const;
@@ -86,6 +94,9 @@ const std::vector<std::int32_t>& network_calls();
 // What judges an allowed call that reaches other processes.
 enum class IpcCall : std::uint8_t { kNone, kSignal, kMemory };
 IpcCall ipc_call(const FilterSpec& spec, std::int32_t number);
+// The calls on names in the filesystem that FileSpec::judges(); opening is judged by its flags too.
+const std::vector<std::int32_t>& file_calls();
+bool call_on_files(std::int32_t number);
 
 // The program's action for a native number (not negative, without the x32 bit).
 NumberAction number_action(const FilterSpec& spec, std::int32_t number);

@@ -109,6 +109,7 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
       make_filter_spec(requirement_on(requirements, Domain::kSyscall), request.spec.on_denial));
   filter.network = AASM_TRY(network_spec_of(requirements));
   filter.ipc = AASM_TRY(ipc_spec_of(requirements));
+  filter.files = make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants);
   filter.ceiling = process_ceiling(requirements);
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
   process::DigestCache digests = process::DigestCache::load(
@@ -137,6 +138,8 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   material.program = build_filter(material.filter);
   if (material.filter.brokers()) {
     material.inner_ruleset = AASM_TRY(build_inner_ruleset(material.filter.network, abi));
+  }
+  if (material.filter.network.judges()) {
     material.canary_listener = open_canary_listener();
   }
   if (!request.spec.working_dir.empty()) {

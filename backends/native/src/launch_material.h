@@ -42,7 +42,7 @@ struct LaunchMaterial {
   process::Fd canary_descriptor;  // open in the helper, not passed on
   process::Fd working_dir;
   CanaryPlan canaries;
-  std::optional<InnerRuleset> inner_ruleset;  // where the network is judged
+  std::optional<InnerRuleset> inner_ruleset;  // where there is a broker
   CanaryListener canary_listener;
   IpcCanaryObjects ipc_objects;
   std::vector<ProcessLimit> limits;

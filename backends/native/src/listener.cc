@@ -1,5 +1,6 @@
 #include "listener.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,16 @@ using schema::Result;
 // headers lack.
 constexpr unsigned long kSetFlags = SECCOMP_IOW(4, std::uint64_t);
 constexpr unsigned long kSyncWakeUp = 1;
+
+// struct seccomp_notif_addfd, and SECCOMP_ADDFD_FLAG_SEND of Linux 5.14.
+struct AddDescriptor {
+  std::uint64_t id = 0;
+  std::uint32_t flags = 1U << 1;  // SECCOMP_ADDFD_FLAG_SEND
+  std::uint32_t source = 0;
+  std::uint32_t number = 0;  // chosen by the kernel
+  std::uint32_t new_flags = 0;
+};
+constexpr unsigned long kAddDescriptor = SECCOMP_IOW(3, AddDescriptor);
 
 // The kernel copies sizeof(struct seccomp_notif_resp) as *it* knows it; ours leads the union so
 // that a longer one is read from zeroed memory of ours.
@@ -126,6 +137,25 @@ Result<bool> Listener::refuse(std::uint64_t id, std::int64_t os_errno) const {
 
 Result<bool> Listener::answer_value(std::uint64_t id, std::int64_t value) const {
   return send(id, value, 0, 0);
+}
+
+Result<bool> Listener::answer_descriptor(std::uint64_t id, const process::Fd& fd,
+                                         bool close_on_exec) const {
+  AddDescriptor added;
+  added.id = id;
+  added.source = static_cast<std::uint32_t>(fd.get());
+  added.new_flags = close_on_exec ? O_CLOEXEC : 0;
+  for (;;) {
+    if (::ioctl(fd_.get(), kAddDescriptor, &added) >= 0) {
+      return true;
+    }
+    if (errno == ENOENT) {
+      return false;
+    }
+    if (errno != EINTR) {
+      return process::system_error("giving a caller its descriptor", errno);
+    }
+  }
 }
 
 Result<bool> Listener::let_run(std::uint64_t id) const {

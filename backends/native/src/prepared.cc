@@ -72,9 +72,7 @@ Result<void> NativePrepared::open_channel(process::Fd listener) {
   setup.child = helper_->child_pid();
   setup.warden = helper_->warden_pid();
   if (material_.inner_ruleset) {
-    setup.broker =
-        BrokerSetup{helper_->take_broker_socket(), helper_->broker_pid(), material_.filter.network,
-                    material_.filter.ipc};
+    setup.broker = BrokerSetup{helper_->take_broker_socket(), helper_->broker_pid()};
   }
   channel_ = AASM_TRY(Channel::open(std::move(setup)));
   return {};

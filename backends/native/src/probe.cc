@@ -122,6 +122,9 @@ std::vector<Requirement> probe_requirements(std::int64_t abi) {
     Requirement requirement;
     requirement.domain = domain;
     requirement.default_rule = "probe";
+    if (domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite) {
+      requirement.evidence = schema::EvidenceWish::kDecisions;
+    }
     requirement.rules = probe_rules(domain);
     requirements.push_back(std::move(requirement));
   }
@@ -153,6 +156,7 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
   filter.network = AASM_TRY(network_spec_of(requirements));
   filter.ipc = AASM_TRY(ipc_spec_of(requirements));
   std::optional<InnerRuleset> inner;
+  filter.files = make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants);
   if (filter.brokers()) {
     inner = AASM_TRY(build_inner_ruleset(filter.network, abi));
   }
@@ -248,8 +252,7 @@ Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
   setup.warden = helper.warden_pid();
   if (material.inner_ruleset) {
     setup.broker =
-        BrokerSetup{helper.take_broker_socket(), helper.broker_pid(), material.filter.network,
-                    material.filter.ipc};
+        BrokerSetup{helper.take_broker_socket(), helper.broker_pid()};
   }
   const std::unique_ptr<Channel> channel = AASM_TRY(Channel::open(std::move(setup)));
   const Result<std::vector<CanaryReport>> reports = channel->await_canaries(kPatience);

@@ -6,6 +6,7 @@
 #include <linux/prctl.h>
 #include <linux/stat.h>
 
+#include "file_call.h"
 #include "text.h"
 
 namespace aasm::helper {
@@ -13,7 +14,6 @@ namespace aasm::helper {
 namespace {
 
 constexpr long kEperm = 1;
-constexpr long kEagain = 11;
 
 bool has(const BrokerCall& call, uint32_t flag) {
   return (call.request.flags & flag) != 0;
@@ -36,32 +36,10 @@ uint32_t data_offset(const BrokerCall& call) {
   return name_offset(call) + wire::broker_padded(call.request.name_size);
 }
 
-struct Sent {
-  const void* bytes;
-  size_t size;
-};
-
-void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Sent path, int descriptor) {
-  reply.magic = wire::kBrokerMagic;
-  reply.call = call.call;
-  reply.path_size = static_cast<uint32_t>(path.size);
-  Piece pieces[2] = {{&reply, sizeof(reply)}, {path.bytes, path.size}};
-  struct {
-    ControlHead head;
-    int fd;
-  } control = {{sizeof(ControlHead) + sizeof(int), kSolSocket, kScmRights}, descriptor};
-  const bool passes = descriptor >= 0;
-  const Header header = {
-      nullptr, 0, pieces, 2, passes ? &control : nullptr, passes ? sizeof(control) : 0, 0};
-  // Only the supervisor's end makes it fail, and then nobody waits for the answer.
-  while (send_header(call.reply_fd, header, kNoSignal) == -kEintr) {
-  }
-}
-
 void answer(const BrokerCall& call, long result) {
   wire::BrokerReply reply = {};
   reply.result = result;
-  send_reply(call, reply, {nullptr, 0}, -1);
+  send_reply(call, reply, {nullptr, 0}, nullptr, 0);
 }
 
 // The name to pass: the request's, or the path of the descriptor that stands for it.
@@ -181,6 +159,7 @@ long perform(BrokerCall& call, unsigned more_flags) {
       return make_memory(call);
     case wire::BrokerKind::kResolve:
     case wire::BrokerKind::kCancel:
+    case wire::BrokerKind::kFile:
       break;
   }
   return -kEinval;
@@ -211,13 +190,11 @@ void answer_with_file(const BrokerCall& call, long fd) {
     answer_fault(call, result);
   } else {
     wire::BrokerReply reply = {};
-    // makedev(3) of the C library
-    reply.device = (static_cast<uint64_t>(found.stx_dev_major & 0xFFFFF000U) << 32) |
-                   ((found.stx_dev_major & 0xFFFU) << 8) | (found.stx_dev_minor & 0xFFU) |
-                   (static_cast<uint64_t>(found.stx_dev_minor & 0xFFFFFF00U) << 12);
+    reply.device = device_number(found.stx_dev_major, found.stx_dev_minor);
     reply.inode = found.stx_ino;
     reply.mode = found.stx_mode;
-    send_reply(call, reply, {path, static_cast<size_t>(result)}, static_cast<int>(fd));
+    const int found_fd = static_cast<int>(fd);
+    send_reply(call, reply, {path, static_cast<size_t>(result)}, &found_fd, 1);
   }
   close_fd(static_cast<int>(fd));
 }
@@ -298,25 +275,35 @@ bool never_waits(const BrokerCall& call) {
 
 bool check_request(const BrokerCall& call, long size) {
   const auto& request = call.request;
-  const uint32_t socket = kind_of(call) == wire::BrokerKind::kMemory ? 0 : 1;
-  const uint32_t named =
-      (request.flags & wire::kBrokerDirectory) != 0 || (request.flags & wire::kBrokerTarget) != 0
-          ? 1
-          : 0;
+  const bool on_files = kind_of(call) == wire::BrokerKind::kFile;
+  const bool alone = on_files || kind_of(call) == wire::BrokerKind::kMemory;
+  const bool names =
+      (request.flags & wire::kBrokerDirectory) != 0 || (request.flags & wire::kBrokerTarget) != 0;
+  // The caller's socket and what a flag names.
+  const uint32_t own = (alone ? 0U : 1U) + (names && !on_files ? 1U : 0U);
   return size >= static_cast<long>(sizeof(request)) && request.magic == wire::kBrokerMagic &&
          request.num_groups <= wire::kMaxBrokerGroups &&
          request.control_size <= wire::kMaxBrokerControl &&
          request.name_size <= wire::kMaxBrokerName && request.data_size <= wire::kMaxBrokerData &&
          request.num_rights <= wire::kMaxBrokerRights &&
-         (kind_of(call) == wire::BrokerKind::kCancel ||
-          call.num_fds == socket + named + request.num_rights) &&
+         (kind_of(call) == wire::BrokerKind::kCancel || call.num_fds == own + request.num_rights) &&
          size == static_cast<long>(sizeof(request)) + data_offset(call) +
-                     wire::broker_padded(request.data_size);
+                     wire::broker_padded(request.data_size) &&
+         (!on_files || check_file_call(call));
+}
+
+FileSections file_sections(const BrokerCall& call) {
+  // SAFETY: sections begin at multiples of eight in a payload that is aligned so.
+  return {reinterpret_cast<const wire::BrokerFile*>(call.payload + control_offset(call)),
+          call.payload + data_offset(call)};
 }
 
 bool do_at_once(BrokerCall& call) {
   if (has(call, wire::kBrokerOwnThread)) {
     return false;
+  }
+  if (kind_of(call) == wire::BrokerKind::kFile) {
+    return make_file_call(call, false);
   }
   const long result = perform(call, kDontWait);
   const bool all = kind_of(call) != wire::BrokerKind::kSend || !has(call, wire::kBrokerStream) ||
@@ -343,6 +330,10 @@ void do_waiting(BrokerCall& call) {
     bind_and_say_file(call);
     return;
   }
+  if (kind_of(call) == wire::BrokerKind::kFile) {
+    make_file_call(call, true);
+    return;
+  }
   answer(call, perform(call, has(call, wire::kBrokerMayWait) ? 0 : kDontWait));
 }
 
@@ -350,7 +341,27 @@ void answer_fault(const BrokerCall& call, long result) {
   wire::BrokerReply reply = {};
   reply.flags = wire::kBrokerFault;
   reply.result = result < 0 ? result : -kEperm;
-  send_reply(call, reply, {nullptr, 0}, -1);
+  send_reply(call, reply, {nullptr, 0}, nullptr, 0);
+}
+
+void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, const int* fds,
+                uint32_t count) {
+  reply.magic = wire::kBrokerMagic;
+  reply.call = call.call;
+  reply.path_size = static_cast<uint32_t>(path.size);
+  Piece pieces[2] = {{&reply, sizeof(reply)}, path};
+  struct {
+    ControlHead head;
+    int fds[wire::kMaxBrokerGiven + 1];
+  } control = {{sizeof(ControlHead) + count * sizeof(int), kSolSocket, kScmRights}, {}};
+  for (uint32_t i = 0; i < count; ++i) {
+    control.fds[i] = fds[i];
+  }
+  const Header header = {
+      nullptr, 0, pieces, 2, count > 0 ? &control : nullptr, count > 0 ? control.head.size : 0, 0};
+  // Only the supervisor's end makes it fail, and then nobody waits for the answer.
+  while (send_header(call.reply_fd, header, kNoSignal) == -kEintr) {
+  }
 }
 
 void close_descriptors_of(BrokerCall& call) {

@@ -2,6 +2,7 @@
 
 #include "aasm/wire/broker_message.h"
 
+#include "file_walk.h"
 #include "socket_message.h"
 
 namespace aasm::helper {
@@ -19,6 +20,9 @@ struct BrokerCall {
   char payload[wire::kMaxBrokerPayload];  // the sections
   alignas(8) char control[wire::kMaxBrokerControl + sizeof(ControlHead) +
                           sizeof(int) * (wire::kMaxBrokerRights + 1)];
+  WalkText walk;
+  alignas(8) char places[sizeof(wire::BrokerFileReply) +
+                         2 * wire::kMaxBrokerPlacePath];  // of the reply
 };
 
 // Whether `size` bytes of message and the descriptors are what the header says.
@@ -31,6 +35,17 @@ bool do_at_once(BrokerCall& call);
 // The rest, in a thread of its own that shares neither directory, mask nor credentials with others:
 // waits as long as the kernel does. SIGUSR1 ends a wait as any signal would.
 void do_waiting(BrokerCall& call);
+
+// The sections of a request of kind kFile.
+struct FileSections {
+  const wire::BrokerFile* file;
+  const char* names;
+};
+FileSections file_sections(const BrokerCall& call);
+
+// Answers with `path` behind the header and `count` descriptors, at most kMaxBrokerGiven + 1.
+void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, const int* fds,
+                uint32_t count);
 
 void answer_fault(const BrokerCall& call, long result);
 

@@ -19,8 +19,28 @@ namespace aasm::helper {
 inline constexpr int kEnoent = 2;
 inline constexpr int kEintr = 4;
 inline constexpr int kEchild = 10;
+inline constexpr int kEagain = 11;
+inline constexpr int kEacces = 13;
+inline constexpr int kEexist = 17;
 inline constexpr int kEinval = 22;
+inline constexpr int kEfbig = 27;
+inline constexpr int kEnametoolong = 36;
+inline constexpr int kEloop = 40;
 inline constexpr int kEstale = 116;
+
+// S_IFMT and types of st_mode.
+inline constexpr uint32_t kTypeMask = 0170000;
+inline constexpr uint32_t kTypePipe = 0010000;
+inline constexpr uint32_t kTypeCharacters = 0020000;
+inline constexpr uint32_t kTypeDirectory = 0040000;
+inline constexpr uint32_t kTypeFile = 0100000;
+inline constexpr uint32_t kTypeLink = 0120000;
+
+// makedev(3) of the C library.
+constexpr uint64_t device_number(uint32_t major, uint32_t minor) {
+  return (static_cast<uint64_t>(major & 0xFFFFF000U) << 32) | ((major & 0xFFFU) << 8) |
+         (minor & 0xFFU) | (static_cast<uint64_t>(minor & 0xFFFFFF00U) << 12);
+}
 
 // SAFETY: a system call takes addresses as integers; the kernel checks them.
 template <class T>

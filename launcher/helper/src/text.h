@@ -6,6 +6,14 @@ namespace aasm::helper {
 
 inline constexpr uint32_t kTextSize = 64;
 
+inline uint32_t length_of(const char* text) {
+  uint32_t length = 0;
+  while (text[length] != '\0') {
+    ++length;
+  }
+  return length;
+}
+
 // A small text of ours: always ended, cut at its capacity.
 struct Text {
   char bytes[kTextSize];

@@ -108,6 +108,7 @@ Result<ProcStat> parse_proc_stat(std::string_view text) {
   stat.ppid = AASM_TRY(parse_number<pid_t>(fields[1]));
   stat.process_group = AASM_TRY(parse_number<pid_t>(fields[2]));
   stat.session = AASM_TRY(parse_number<pid_t>(fields[3]));
+  stat.terminal = AASM_TRY(parse_number<std::int64_t>(fields[4]));
   stat.start_time_ticks = AASM_TRY(parse_number<std::uint64_t>(fields[kStartTime]));
   return stat;
 }

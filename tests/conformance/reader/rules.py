@@ -130,6 +130,9 @@ def _batch(body: Body) -> Iterator[Rule]:
         target = event["object"]
         yield ("number" in target) == (target["type"] == "syscall"), "number of an object"
         yield ("path" in target) == (target["type"] == "path"), "path of an object"
+        for member in ("given_path", "new_path", "device", "inode"):
+            yield member not in target or target["type"] == "path", member + " of an object"
+        yield ("device" in target) == ("inode" in target), "device and inode"
         for member in ("address", "port", "protocol", "address_class"):
             yield (member in target) == (target["type"] == "address"), member + " of an object"
         yield target.get("address") != "" and target.get("protocol") != "", "address and protocol"

@@ -188,6 +188,8 @@ TEST_F(CoalesceTest, SizeBoundIsNeverBelowWhatIsWritten) {
     Event event = sample();
     event.executable = schema::PathBytes(text);
     event.object.path = schema::PathBytes(text);
+    event.object.given_path = event.object.new_path = event.object.path;
+    event.object.device = event.object.inode = UINT64_MAX;
     event.object.name = std::string(text.size(), '\n');
     event.object.address = "1111:2222:3333:4444:5555:6666:255.255.255.255";
     event.object.port = 65535;
@@ -203,6 +205,26 @@ TEST_F(CoalesceTest, SizeBoundIsNeverBelowWhatIsWritten) {
     const std::size_t with = schema::json_write(schema::write_body(one)).size();
     EXPECT_LE(with, encoded_size_bound(event)) << text.size();
   }
+}
+
+TEST_F(CoalesceTest, AnEventOfTheLongestPathsFitsIntoARecord) {
+  Event event = sample();
+  const schema::PathBytes longest(std::string(4096, '\x1f'));
+  event.object.path = event.object.given_path = event.object.new_path = longest;
+  event.executable = longest;
+  Coalescer coalescer = make();
+  coalescer.add(kDecision, event, now_);
+  EXPECT_TRUE(coalescer.holds(kDecision, event));
+  coalescer.add(kDecision, event, now_);
+  coalescer.flush();
+  ASSERT_EQ(bodies_.size(), 1U);
+  const auto& batch = std::get<schema::DecisionBatch>(bodies_[0]);
+  EXPECT_LT(schema::json_write(schema::write_body(batch)).size(), 65000U);
+  ASSERT_EQ(batch.events.size(), 1U);
+  EXPECT_EQ(batch.events[0].count, 2);
+  EXPECT_EQ(batch.events[0].object.path, longest);
+  EXPECT_EQ(batch.events[0].object.new_path, longest);
+  EXPECT_FALSE(batch.events[0].object.given_path);
 }
 
 TEST_F(CoalesceTest, BatchIsCutWhenItsFirstEventIsOld) {

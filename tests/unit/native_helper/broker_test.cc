@@ -285,14 +285,15 @@ TEST_P(BrokerTest, ResolvesANameInTheGivenDirectoryAndConnectsToWhatItFound) {
     BrokerOrder resolve =
         order_of(BrokerKind::kResolve, client, std::string("./sock\0", 7), wire::kBrokerOwnThread);
     resolve.directory = directory.get();
-    const auto found = brokered.call(resolve);
-    AASM_CHILD_CHECK(found.result == 0 && found.descriptor.valid(), std::to_string(found.result));
+    auto found = brokered.call(resolve);
+    const Fd target = found.take_descriptor();
+    AASM_CHILD_CHECK(found.result == 0 && target.valid(), std::to_string(found.result));
     AASM_CHILD_CHECK(found.inode == made.st_ino && found.device == made.st_dev, "");
     AASM_CHILD_CHECK(found.path == std::filesystem::canonical(home.path()).string() + "/sock",
                      found.path);
     AASM_CHILD_CHECK(S_ISSOCK(found.mode), "");
     BrokerOrder connect = order_of(BrokerKind::kConnect, client, {}, wire::kBrokerOwnThread);
-    connect.target = found.descriptor.get();
+    connect.target = target.get();
     const auto connected = brokered.call(connect);
     AASM_CHILD_CHECK(connected.result == 0, std::to_string(connected.result));
     resolve.name = std::string("/proc/self/cwd/sock\0", 20);

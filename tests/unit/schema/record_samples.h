@@ -110,6 +110,10 @@ inline std::vector<RecordBody> sample_bodies() {
   path_event.object = {};
   path_event.object.type = ObjectType::kPath;
   path_event.object.path = PathBytes("/x\n");
+  path_event.object.given_path = PathBytes("../x\n");
+  path_event.object.new_path = PathBytes("/y");
+  path_event.object.device = 1;
+  path_event.object.inode = 2;
   Event address_event = event;
   address_event.number = 3;
   address_event.object = {};

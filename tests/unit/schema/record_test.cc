@@ -42,7 +42,9 @@ const std::set<std::string>& optional_fields() {
                                                "landlock",
                                                "seccomp",
                                                "number",
-                                               "path"};
+                                               "path",
+                                               "given_path",
+                                               "new_path"};
   return kNames;
 }
 
@@ -117,6 +119,44 @@ TEST(RecordTest, AnAddressAndNothingElseHasPortProtocolAndClass) {
   };
   for (const auto& [what, change] : faults) {
     EventObject faulty = address;
+    change(faulty);
+    EXPECT_FALSE(faulty.check()) << what;
+  }
+}
+
+TEST(RecordTest, APathAndNothingElseHasASecondPathDeviceAndInode) {
+  EventObject file;
+  file.type = ObjectType::kPath;
+  file.path = PathBytes("/a");
+  EXPECT_TRUE(file.check());
+  file.given_path = PathBytes("../a");
+  file.new_path = PathBytes("/b");
+  file.device = 1;
+  file.inode = 2;
+  EXPECT_TRUE(file.check());
+  const std::pair<const char*, std::function<void(EventObject&)>> faults[] = {
+      {"no path", [](EventObject& o) { o.path.reset(); }},
+      {"no device", [](EventObject& o) { o.device.reset(); }},
+      {"no inode", [](EventObject& o) { o.inode.reset(); }},
+      {"a name that was requested",
+       [](EventObject& o) {
+         o = {};
+         o.given_path = PathBytes("a");
+       }},
+      {"a name that is moved",
+       [](EventObject& o) {
+         o = {};
+         o.new_path = PathBytes("a");
+       }},
+      {"a name on a device",
+       [](EventObject& o) {
+         o = {};
+         o.device = 1;
+         o.inode = 2;
+       }},
+  };
+  for (const auto& [what, change] : faults) {
+    EventObject faulty = file;
     change(faulty);
     EXPECT_FALSE(faulty.check()) << what;
   }

@@ -15,14 +15,19 @@
 namespace aasm::schema {
 
 // What a decision is about. syscall: `name` ("ptrace" or "syscall_4095"), `number` and `arch`.
-// path: `path`. address: what was reached or bound, after parsing. socket: `name`, the path of a
-// unix socket or the numbers a socket was asked for with. Others: `name`.
+// path: `path`, symlink-free as the kernel names it, and of what is there device and inode.
+// address: what was reached or bound, after parsing. socket: `name`, the path of a unix socket or
+// the numbers a socket was asked for with. Others: `name`.
 struct EventObject {
   ObjectType type = ObjectType::kNone;
   std::string name;
   std::optional<std::int64_t> number;
   std::string arch;  // x86_64, x32, i386, aarch64; empty when it does not apply
   std::optional<PathBytes> path;
+  std::optional<PathBytes> given_path;  // as the caller wrote it, where that is not `path`
+  std::optional<PathBytes> new_path;    // rename, link: where to, symlink-free
+  std::optional<std::uint64_t> device;
+  std::optional<std::uint64_t> inode;
   std::optional<std::string> address;   // "10.0.0.1", "fe80::1" (RFC 5952); no brackets, no zone
   std::optional<std::int64_t> port;     // 0 to 65535
   std::optional<std::string> protocol;  // tcp, udp
@@ -35,6 +40,10 @@ struct EventObject {
     v.field("number", self.number);
     v.field("arch", self.arch);
     v.field("path", self.path);
+    v.field("given_path", self.given_path);
+    v.field("new_path", self.new_path);
+    v.field("device", self.device);
+    v.field("inode", self.inode);
     v.field("address", self.address);
     v.field("port", self.port);
     v.field("protocol", self.protocol);
@@ -51,7 +60,8 @@ struct Event {
   std::int64_t number = 0;  // contiguous from 1 within a run, over both batch kinds
   Domain domain = Domain::kSyscall;
   std::string operation;  // the policy's word: "call", "connect" (sending to an address, too),
-                          // "bind" (listening, too), "resolve"; "socket"
+                          // "bind" (listening, too), "resolve"; "socket"; on files "read", "write",
+                          // "execute", "create", "remove", "rename", "link"
   EventObject object;
   DecisionOutcome outcome = DecisionOutcome::kDenied;
   std::int64_t os_errno = 0;

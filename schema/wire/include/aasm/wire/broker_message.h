@@ -5,8 +5,9 @@
 // Messages on the socket between supervisor and broker, one a packet. A request is the header below
 // and its sections in the order groups, control, name, data, each padded to eight bytes; the
 // descriptors it speaks of come with it by SCM_RIGHTS: the caller's socket, then the one that a
-// flag names, then those to pass on. A reply is its header, then the path. The broker answers every
-// request but kCancel exactly once, in any order. The end of file on its side ends the broker.
+// flag names, then those to pass on; of kFile only these last. A reply is its header, then the
+// path. The broker answers every request but kCancel exactly once, in any order. The end of file on
+// its side ends the broker.
 namespace aasm::wire {
 
 inline constexpr uint32_t kBrokerMagic = 0x424D4141;   // "AAMB"
@@ -26,6 +27,7 @@ enum class BrokerKind : uint32_t {
   kResolve = 5,  // the name is a path: opened with O_PATH, which comes back with the reply
   kCancel = 6,   // the call `call` is to end as if a signal had come; may be repeated
   kMemory = 7,   // shmget, semget, msgget, by BrokerMemory: no socket comes with it
+  kFile = 8,     // on names in the filesystem: aasm/wire/broker_file.h
 };
 
 // What kMemory makes or finds: the key is `backlog`, the flags are `send_flags`, `mode_mask` is one
@@ -48,7 +50,7 @@ struct BrokerRequest {
   uint32_t flags;
   uint32_t send_flags;  // MSG_*
   int32_t backlog;
-  uint32_t mode_mask;  // with kBrokerDirectory: the umask
+  uint32_t mode_mask;  // with kBrokerDirectory, and of kFile: the umask
   uint32_t uid;
   uint32_t gid;
   uint32_t num_groups;

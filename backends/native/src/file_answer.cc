@@ -1,0 +1,114 @@
+#include "file_answer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+constexpr std::size_t kMaxAbove = 256;
+
+std::optional<FileId> id_of(const process::Fd& fd) {
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) {
+    return std::nullopt;
+  }
+  return FileId{status.st_dev, status.st_ino};
+}
+
+process::Fd open_directory(int at, const std::string& name) {
+  return process::Fd(::openat(at, name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Without a descriptor of it the directory is what the path says, if the file is there.
+process::Fd directory_by_path(const FoundPlace& place) {
+  const std::size_t slash = place.path.rfind('/');
+  if (place.path.empty() || place.path[0] != '/') {
+    return {};
+  }
+  process::Fd directory = open_directory(AT_FDCWD, place.path.substr(0, slash + 1));
+  struct stat status {};
+  const std::string name = place.path.substr(slash + 1);
+  const bool there = directory && ::fstatat(directory.get(), name.c_str(), &status,
+                                            AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0;
+  const bool same = place.found.mode == 0 || (there && status.st_dev == place.found.device &&
+                                              status.st_ino == place.found.inode);
+  return same ? std::move(directory) : process::Fd();
+}
+
+bool take_text(const std::string& bytes, std::size_t* at, std::uint32_t size, std::string* text) {
+  if (size > bytes.size() - *at) {
+    return false;
+  }
+  text->assign(bytes, *at, size);
+  *at += size;
+  return true;
+}
+
+}  // namespace
+
+Result<FileAnswer> read_file_answer(BrokerAnswer answer) {
+  wire::BrokerFileReply reply{};
+  const Error malformed(ErrorCode::kIntegrity, "a malformed answer from the broker", EPERM);
+  if (answer.path.size() < sizeof reply) {
+    return malformed;
+  }
+  std::memcpy(&reply, answer.path.data(), sizeof reply);
+  FileAnswer file;
+  file.result = answer.result;
+  std::size_t at = sizeof reply;
+  for (std::size_t i = 0; i < file.places.size(); ++i) {
+    FoundPlace& place = file.places.at(i);
+    place.found = reply.places[i];
+    if (!take_text(answer.path, &at, place.found.path_size, &place.path) ||
+        !take_text(answer.path, &at, place.found.last_size, &place.last)) {
+      return malformed;
+    }
+  }
+  std::size_t next = 0;
+  const std::array<std::pair<std::uint32_t, process::Fd*>, 4> wanted = {
+      {{wire::kGivenFirst, &file.first},
+       {wire::kGivenTarget, &file.target},
+       {wire::kGivenSecond, &file.second},
+       {wire::kGivenOpened, &file.opened}}};
+  for (const auto& [bit, fd] : wanted) {
+    if ((reply.given & bit) == 0) {
+      continue;
+    }
+    if (next == answer.descriptors.size()) {
+      return Error(ErrorCode::kResourceExhausted, "no room for a descriptor", EMFILE);
+    }
+    *fd = std::move(answer.descriptors[next++]);
+  }
+  return file;
+}
+
+std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd& directory) {
+  std::vector<FileId> above;
+  process::Fd current;
+  if ((place.found.flags & wire::kPlaceByProcess) != 0 || !directory) {
+    current = directory_by_path(place);
+  } else {
+    current = open_directory(directory.get(), place.last == "." ? ".." : ".");
+  }
+  while (above.size() < kMaxAbove) {
+    const std::optional<FileId> id = id_of(current);
+    if (!id || (!above.empty() && above.back() == *id)) {
+      break;  // the root is its own parent
+    }
+    above.push_back(*id);
+    current = open_directory(current.get(), "..");
+  }
+  return above;
+}
+
+}  // namespace aasm::backend_native

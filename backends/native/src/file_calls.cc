@@ -1,0 +1,337 @@
+#include "file_calls.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "caller_memory.h"
+#include "file_in_flight.h"
+
+namespace aasm::backend_native {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+using wire::BrokerFileCall;
+using wire::BrokerTurn;
+
+namespace {
+
+// Names that keep changing what they lead to are looked up no more often than this.
+constexpr int kMaxTurns = 64;
+
+bool makes_file(const wire::BrokerFile& call) {
+  return is_open(call) && (call.flags & O_CREAT) != 0;
+}
+
+bool takes_mode(const wire::BrokerFile& call) {
+  return makes_file(call) || (is_open(call) && (call.flags & O_TMPFILE) == O_TMPFILE) ||
+         call.call == static_cast<std::uint32_t>(BrokerFileCall::kMakeDirectory) ||
+         call.call == static_cast<std::uint32_t>(BrokerFileCall::kMakeNode);
+}
+
+bool is_truncate(const wire::BrokerFile& call) {
+  return call.call == static_cast<std::uint32_t>(BrokerFileCall::kTruncate);
+}
+
+// Where a name begins: nothing for an absolute one.
+Result<process::Fd> start_of(pid_t tid, const NameArgument& argument, const std::string& name) {
+  if (!name.empty() && name[0] == '/') {
+    return process::Fd();
+  }
+  return argument.directory == AT_FDCWD ? caller_directory(tid)
+                                        : take_descriptor(tid, argument.directory);
+}
+
+void append(BrokerOrder* order, std::uint32_t what, const process::Fd& fd, std::uint32_t* given) {
+  if (fd) {
+    *given |= what;
+    order->rights.push_back(fd.get());
+  }
+}
+
+}  // namespace
+
+FileCalls::FileCalls(const BrokerCallsSetup& setup, const FileSpec& spec)
+    : broker_(setup.broker),
+      broker_pid_(setup.broker_pid),
+      rights_(setup.rights),
+      listener_(setup.listener),
+      spec_(spec) {}
+
+FileCalls::~FileCalls() = default;
+
+std::vector<FinishedCall> FileCalls::take_finished() {
+  return std::exchange(finished_, {});
+}
+
+void FileCalls::forget(std::uint64_t notification) {
+  forget_call(notification, &calls_, &queue_);
+}
+
+bool FileCalls::holds(std::uint64_t notification) const {
+  return std::any_of(calls_.begin(), calls_.end(), [notification](const auto& entry) {
+    return entry.second->notification == notification;
+  });
+}
+
+void FileCalls::cancel_interrupted(Clock::time_point now) {
+  cancel_calls(listener_, broker_, calls_, now);
+}
+
+void FileCalls::begin(const seccomp_notif& notified, Caller caller) {
+  const std::uint64_t id = last_ += 2;
+  auto& call = *calls_.emplace(id, std::make_unique<InFlight>()).first->second;
+  call.id = id;
+  call.notification = notified.id;
+  call.tid = static_cast<pid_t>(notified.pid);
+  call.caller = std::move(caller);
+  if (auto request = read_file_request(notified.data)) {
+    if (*request) {
+      call.request = std::move(**request);
+    }
+    const Result<void> started = *request ? start(call) : Result<void>(request->error());
+    if (!started) {
+      fail(call, started.error());
+    }
+  } else {
+    fail(call, Error(ErrorCode::kIntegrity, "not a call on files", EPERM));
+  }
+  if (!finished_.empty() && !listener_.still_blocked(notified.id)) {
+    finished_.back().events.clear();  // what was read may be of somebody who was given the number
+  }
+}
+
+Result<void> FileCalls::start(InFlight& call) {
+  wire::BrokerFile& wanted = call.request.call;
+  if (call.request.how_address != 0 || call.request.how_size != 0) {
+    AASM_TRY(read_open_how(call.tid, &call.request));
+  } else if (wanted.call == static_cast<std::uint32_t>(BrokerFileCall::kOpenHow)) {
+    return kernel_answer(EINVAL);
+  }
+  AASM_TRY(read_names(call));
+  if (spec_.denies() && wanted.resolve != 0) {
+    return Error(ErrorCode::kUnsupported, "ways to resolve a name that cannot be judged", ENOSYS);
+  }
+  wanted.turn =
+      static_cast<std::uint32_t>(spec_.denies() ? BrokerTurn::kResolve : BrokerTurn::kWhole);
+  AASM_TRY(add_caller(call));
+  order_names(call);
+  dispatch(call);
+  return {};
+}
+
+// In the order in which the kernel reads and checks them.
+Result<void> FileCalls::read_names(InFlight& call) {
+  const FileRequest& request = call.request;
+  const bool may_be_empty = (request.call.how & AT_EMPTY_PATH) != 0 && request.second;
+  if (request.link_text) {
+    call.second_name = AASM_TRY(read_name(call.tid, request.link_text->address, false));
+  }
+  call.first_name = AASM_TRY(read_name(call.tid, request.first->address, may_be_empty));
+  if (request.second) {
+    call.second_name = AASM_TRY(read_name(call.tid, request.second->address, false));
+  }
+  call.first_start = AASM_TRY(start_of(call.tid, *request.first, call.first_name));
+  if (request.second) {
+    call.second_start = AASM_TRY(start_of(call.tid, *request.second, call.second_name));
+  }
+  return {};
+}
+
+// What of the caller the call depends on.
+Result<void> FileCalls::add_caller(InFlight& call) {
+  wire::BrokerFile& wanted = call.request.call;
+  wanted.tgid = static_cast<std::uint32_t>(call.caller.pid);
+  wanted.tid = static_cast<std::uint32_t>(call.tid);
+  if (rights_.may_differ() || takes_mode(wanted)) {
+    const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
+    call.order.mode_mask = status.mode_mask;
+    AASM_TRY(rights_.give(status, &call.order));
+  }
+  if (is_truncate(wanted)) {
+    rlimit limit{};
+    if (::prlimit(call.tid, RLIMIT_FSIZE, nullptr, &limit) != 0) {
+      return process::system_error("the caller's limits", errno);
+    }
+    wanted.limit = limit.rlim_cur;
+  }
+  return {};
+}
+
+void FileCalls::order_names(InFlight& call) {
+  BrokerOrder& order = call.order;
+  wire::BrokerFile& wanted = call.request.call;
+  order.kind = wire::BrokerKind::kFile;
+  order.rights.clear();
+  wanted.given = 0;
+  append(&order, wire::kGivenFirst, call.first_start, &wanted.given);
+  append(&order, wire::kGivenSecond, call.second_start, &wanted.given);
+  call.set_names(call.first_name, call.second_name,
+                 call.request.second.has_value() || call.request.link_text.has_value());
+}
+
+void FileCalls::dispatch(InFlight& call) {
+  if (!queue_.empty() || !try_send(call)) {
+    queue_.push_back(call.id);
+  }
+}
+
+// False: not yet. The call may be gone afterwards.
+bool FileCalls::try_send(InFlight& call) {
+  // Only a thread that is still blocked was the one that was read and taken from.
+  if (!listener_.still_blocked(call.notification)) {
+    finish(call, EINTR);
+    return true;
+  }
+  const Result<bool> sent = broker_.send(call.id, call.order);
+  if (!sent) {
+    if (!is_kernel_answer(sent.error())) {
+      broken_ = sent.error();
+    }
+    fail(call, sent.error());
+    return true;
+  }
+  if (*sent) {
+    call.sent = Clock::now();
+    call.interrupted = false;
+  }
+  return *sent;
+}
+
+Result<void> FileCalls::send_queued() {
+  while (!broken_ && !queue_.empty()) {
+    const auto found = calls_.find(queue_.front());
+    if (found != calls_.end() && !try_send(*found->second)) {
+      break;
+    }
+    queue_.pop_front();
+  }
+  return broken_ ? Result<void>(*broken_) : Result<void>();
+}
+
+void FileCalls::accept(BrokerAnswer answer) {
+  const auto found = calls_.find(answer.call);
+  if (found == calls_.end() || found->second->sent == Clock::time_point()) {
+    return;  // of a call that was forgotten
+  }
+  InFlight& call = *found->second;
+  call.sent = Clock::time_point();
+  if (const Result<void> gone_on = go_on(call, answer); !gone_on) {
+    fail(call, gone_on.error());
+  }
+}
+
+Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
+  const std::int64_t result = answer.result;
+  if (answer.fault || result == -EMFILE || result == -ENFILE) {
+    return Error(ErrorCode::kUnavailable, "the broker could not make the call",
+                 static_cast<int>(-result));
+  }
+  if (call.interrupted && result == -EINTR) {
+    finish(call, kRestart);
+    return {};
+  }
+  FileAnswer file = AASM_TRY(read_file_answer(std::move(answer)));
+  const auto turn = static_cast<BrokerTurn>(call.request.call.turn);
+  if (turn == BrokerTurn::kResolve && result >= 0) {
+    return judge(call, file);
+  }
+  if (turn == BrokerTurn::kAct && result == -EEXIST && call.judged_as_new) {
+    // Somebody made it meanwhile.
+    if (++call.turns > kMaxTurns) {
+      return Error(ErrorCode::kUnavailable, "a name that keeps changing", EAGAIN);
+    }
+    call.request.call.turn = static_cast<std::uint32_t>(BrokerTurn::kResolve);
+    order_names(call);
+    dispatch(call);
+    return {};
+  }
+  return end_made(call, file);
+}
+
+// The names are looked up: what they lead to is held by descriptors.
+Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
+  call.described = describe(call, answer);
+  FileVerdict verdict = judge_file(spec_, call.described);
+  if (!verdict.perform) {
+    const std::int64_t os_errno = verdict.event.os_errno;
+    call.events.push_back(std::move(verdict.event));
+    finish(call, os_errno);
+    return {};
+  }
+  return make_judged(call, answer);
+}
+
+Result<void> FileCalls::make_judged(InFlight& call, FileAnswer& answer) {
+  wire::BrokerFile& wanted = call.request.call;
+  const bool exists = call.described.file.exists;
+  const bool on_target = is_open(wanted) || is_truncate(wanted);
+  if (on_target && !exists && !makes_file(wanted)) {
+    return kernel_answer(ENOENT);
+  }
+  if (makes_file(wanted) && exists && (wanted.flags & O_EXCL) != 0) {
+    return kernel_answer(EEXIST);
+  }
+  if (makes_file(wanted) && exists && call.described.file.directory) {
+    return kernel_answer(EISDIR);
+  }
+  call.judged_as_new = makes_file(wanted) && !exists && (wanted.flags & O_EXCL) == 0;
+  wanted.turn = static_cast<std::uint32_t>(BrokerTurn::kAct);
+  wanted.given = 0;
+  call.order.rights.clear();
+  call.held_first = std::move(answer.first);
+  call.held_target = std::move(answer.target);
+  call.held_second = std::move(answer.second);
+  append(&call.order, wire::kGivenFirst, call.held_first, &wanted.given);
+  append(&call.order, wire::kGivenTarget, call.held_target, &wanted.given);
+  append(&call.order, wire::kGivenSecond, call.held_second, &wanted.given);
+  const bool two = call.request.second.has_value();
+  call.set_names(answer.places[0].last, two ? answer.places[1].last : call.second_name,
+                 two || call.request.link_text.has_value());
+  dispatch(call);
+  return {};
+}
+
+// The kernel has answered the broker.
+Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
+  const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
+  if (static_cast<BrokerTurn>(call.request.call.turn) != BrokerTurn::kAct) {
+    call.described = describe(call, answer);
+  }
+  AASM_TRY(check_terminal(call, answer));
+  FileVerdict verdict = os_errno == 0 ? judge_file(spec_, call.described)
+                                      : blame_refusal(spec_, call.described, os_errno);
+  if (verdict.recorded) {
+    verdict.event.mechanism = "broker";
+    call.events.push_back(std::move(verdict.event));
+  }
+  call.opened = std::move(answer.opened);
+  if (os_errno == EFBIG && call.request.call.value > call.request.call.limit) {
+    call.signal = SIGXFSZ;
+  }
+  finish(call, os_errno);
+  return {};
+}
+
+// Takes the call off the list: it is not to be used afterwards.
+void FileCalls::finish(InFlight& call, std::int64_t os_errno) {
+  FinishedCall finished;
+  finished.notification = call.notification;
+  finished.tid = call.tid;
+  finished.caller = std::move(call.caller);
+  finished.os_errno = os_errno;
+  finished.signal = call.signal;
+  finished.opened = std::move(call.opened);
+  finished.close_on_exec = call.request.close_on_exec;
+  finished.events = std::move(call.events);
+  finished_.push_back(std::move(finished));
+  calls_.erase(call.id);
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <linux/seccomp.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/schema/result.h"
+
+#include "file_answer.h"
+#include "file_judge.h"
+#include "file_request.h"
+#include "in_flight.h"
+
+// The calls on names in the filesystem that the broker makes (docs/decisions/0019).
+namespace aasm::backend_native {
+
+// Brokered calls on their way: each begun by its notification, made by the broker with copies, and
+// finished by its answer. Where the policy denies nothing inside what it grants, the kernel judges
+// the broker's own call and one turn is enough; else the names are looked up first, judged as what
+// they lead to, and acted on by the descriptors of that. Nothing here waits. One thread.
+class FileCalls {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  FileCalls(const BrokerCallsSetup& setup, const FileSpec& spec);
+  ~FileCalls();
+  FileCalls(const FileCalls&) = delete;
+  FileCalls& operator=(const FileCalls&) = delete;
+
+  // Whether an answer of the broker with this number is to one of these calls.
+  static bool owns(std::uint64_t call) { return call % 2 == 1; }
+
+  void begin(const seccomp_notif& notified, Caller caller);
+
+  // An answer of the broker, to a call of these.
+  void accept(BrokerAnswer answer);
+  // What could not be sent before. An error: the broker is gone.
+  schema::Result<void> send_queued();
+  bool has_queued() const { return !queue_.empty(); }
+
+  // To be called every kLookEvery while waiting().
+  void cancel_interrupted(Clock::time_point now);
+
+  // In the order in which they ended.
+  std::vector<FinishedCall> take_finished();
+  // A call that somebody else has answered; what the broker says of it is thrown away.
+  void forget(std::uint64_t notification);
+  bool holds(std::uint64_t notification) const;
+  bool waiting() const { return !calls_.empty(); }
+
+ private:
+  struct InFlight;
+
+  schema::Result<void> start(InFlight& call);
+  schema::Result<void> read_names(InFlight& call);
+  schema::Result<void> add_caller(InFlight& call);
+  void order_names(InFlight& call);
+  void dispatch(InFlight& call);
+  bool try_send(InFlight& call);
+  schema::Result<void> go_on(InFlight& call, BrokerAnswer& answer);
+  schema::Result<void> judge(InFlight& call, FileAnswer& answer);
+  schema::Result<void> make_judged(InFlight& call, FileAnswer& answer);
+  schema::Result<void> end_made(InFlight& call, FileAnswer& answer);
+  FileCall describe(const InFlight& call, const FileAnswer& answer) const;
+  schema::Result<void> check_terminal(const InFlight& call, const FileAnswer& answer) const;
+  void fail(InFlight& call, const schema::Error& error);
+  void note_fault(InFlight& call, std::int64_t os_errno);
+  void finish(InFlight& call, std::int64_t os_errno);
+
+  const BrokerClient& broker_;
+  pid_t broker_pid_;
+  const BrokerRights& rights_;
+  const Listener& listener_;
+  const FileSpec& spec_;
+  std::uint64_t last_ = 1;  // odd numbers
+  CallsInFlight<InFlight> calls_;
+  std::deque<std::uint64_t> queue_;  // not yet sent
+  std::vector<FinishedCall> finished_;
+  std::optional<schema::Error> broken_;
+};
+
+}  // namespace aasm::backend_native

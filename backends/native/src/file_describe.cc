@@ -1,0 +1,117 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "aasm/process/proc_status.h"
+
+#include "caller_memory.h"
+#include "file_in_flight.h"
+
+// What a call on files is about, in the words of the judge and of the record.
+namespace aasm::backend_native {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+namespace {
+
+// The name behind where it begins, as it is written: for one that leads nowhere.
+std::string written_path(const process::Fd& start, const std::string& name) {
+  if (!start) {
+    return name;
+  }
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(start.get())).c_str(),
+                                  path.data(), path.size());
+  const std::string directory(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return directory == "/" ? directory + name : directory + "/" + name;
+}
+
+// A pipe, a memfd and what was removed have none: their links of proc(5) say something else.
+std::string tree_path(const FoundPlace& place) {
+  constexpr std::string_view kRemoved = " (deleted)";
+  const bool removed = (place.found.flags & wire::kPlaceByProcess) != 0 &&
+                       place.path.size() > kRemoved.size() &&
+                       place.path.substr(place.path.size() - kRemoved.size()) == kRemoved;
+  return place.path[0] != '/' || removed ? std::string() : place.path;
+}
+
+ResolvedFile resolved(const FoundPlace& place, std::string name, const process::Fd& start) {
+  ResolvedFile file;
+  file.path = place.path.empty() ? written_path(start, name) : tree_path(place);
+  file.given = std::move(name);
+  file.exists = place.found.mode != 0;
+  file.directory = S_ISDIR(place.found.mode);
+  file.id = {place.found.device, place.found.inode};
+  return file;
+}
+
+}  // namespace
+
+FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) const {
+  FileCall described;
+  described.file = resolved(answer.places[0], call.first_name, call.first_start);
+  if (call.request.second) {
+    described.other = resolved(answer.places[1], call.second_name, call.second_start);
+  }
+  if (wants_parents(spec_, described.file.path)) {
+    described.file.parents = directories_above(answer.places[0], answer.first);
+  }
+  if (described.other && wants_parents(spec_, described.other->path)) {
+    described.other->parents = directories_above(answer.places[1], answer.second);
+  }
+  described.operations = operations_of(call.request, described.file.exists);
+  return described;
+}
+
+// /dev/tty is whoever opens it has for a terminal: the broker's is not always the caller's.
+Result<void> FileCalls::check_terminal(const InFlight& call, const FileAnswer& answer) const {
+  constexpr unsigned kTerminals = 5;
+  const wire::BrokerPlace& found = answer.places[0].found;
+  if (!is_open(call.request.call) || !S_ISCHR(found.mode) ||
+      found.special != makedev(kTerminals, 0)) {
+    return {};
+  }
+  const Result<process::ProcStat> theirs = process::read_proc_stat(call.tid);
+  const Result<process::ProcStat> ours = process::read_proc_stat(broker_pid_);
+  if (!theirs || !ours) {
+    return Error(ErrorCode::kUnavailable, "whose terminal it is cannot be read", EIO);
+  }
+  if (theirs->terminal == ours->terminal) {
+    return {};
+  }
+  return theirs->terminal == 0 ? kernel_answer(ENXIO)
+                               : Error(ErrorCode::kUnsupported, "a terminal of its own", EIO);
+}
+
+// Ends a call that was not made.
+void FileCalls::fail(InFlight& call, const Error& error) {
+  const std::int64_t os_errno = error.os_errno() != 0 ? error.os_errno() : EPERM;
+  if (!is_kernel_answer(error)) {
+    note_fault(call, os_errno);
+  }
+  finish(call, os_errno);
+}
+
+void FileCalls::note_fault(InFlight& call, std::int64_t os_errno) {
+  FileCall described = call.described;
+  if (described.file.path.empty()) {
+    described = describe(call, FileAnswer());
+  }
+  FileVerdict verdict = blame_refusal(spec_, described, EACCES);
+  schema::Event& event = verdict.event;
+  event.outcome = schema::DecisionOutcome::kDenied;
+  event.cause = schema::DecisionCause::kFault;
+  event.os_errno = os_errno;
+  event.mechanism = "seccomp_user_notification";
+  call.events.push_back(std::move(event));
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "file_calls.h"
+
+namespace aasm::backend_native {
+
+// One call on its way. Lives from its notification to its end.
+struct FileCalls::InFlight {
+  std::uint64_t id = 0;  // the broker's number for it
+  std::uint64_t notification = 0;
+  pid_t tid = 0;
+  Caller caller;
+  FileRequest request;
+  std::string first_name;  // as the caller wrote it
+  std::string second_name;
+  process::Fd first_start;
+  process::Fd second_start;
+  // What was judged, while it is acted on.
+  process::Fd held_first;
+  process::Fd held_target;
+  process::Fd held_second;
+  FileCall described;
+  bool judged_as_new = false;
+  int turns = 0;
+
+  BrokerOrder order;
+  Clock::time_point sent;    // to the broker; zero: not out
+  bool interrupted = false;  // cancelled for a signal of the caller
+
+  process::Fd opened;
+  int signal = 0;
+  std::vector<schema::Event> events;
+
+  // Puts request.call and the names into the order.
+  void set_names(const std::string& first, const std::string& second, bool has_second) {
+    request.call.first_size = static_cast<std::uint32_t>(first.size() + 1);
+    request.call.second_size = has_second ? static_cast<std::uint32_t>(second.size() + 1) : 0;
+    order.data = first + '\0';
+    if (has_second) {
+      order.data += second + '\0';
+    }
+    order.control.assign(reinterpret_cast<const char*>(&request.call), sizeof request.call);
+  }
+};
+
+}  // namespace aasm::backend_native

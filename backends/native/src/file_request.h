@@ -1,0 +1,52 @@
+#pragma once
+
+#include <linux/seccomp.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aasm/schema/result.h"
+#include "aasm/wire/broker_file.h"
+
+#include "file_judge.h"
+
+// The calls on names in the filesystem that are judged by what their arguments point to.
+namespace aasm::backend_native {
+
+// A name in the caller's memory, and where a relative one begins.
+struct NameArgument {
+  std::int32_t directory = -100;  // AT_FDCWD, or a descriptor of the caller's
+  std::uint64_t address = 0;
+};
+
+// One of them, by its registers.
+struct FileRequest {
+  wire::BrokerFile call{};  // without given, process, thread, sizes and limit
+  std::optional<NameArgument> first;
+  std::optional<NameArgument> second;
+  std::optional<NameArgument> link_text;  // of a symbolic link: `directory` means nothing
+  std::uint64_t how_address = 0;          // openat2(2): its struct open_how
+  std::uint64_t how_size = 0;
+  bool close_on_exec = false;
+};
+
+// nullopt: none of these calls. The error is the kernel's answer to arguments that it refuses
+// without looking at a name.
+std::optional<schema::Result<FileRequest>> read_file_request(const seccomp_data& data);
+
+// Copies what openat2(2) is told into the request; errors as the kernel's.
+schema::Result<void> read_open_how(pid_t tid, FileRequest* request);
+
+// A name as the caller has it now: EFAULT, ENAMETOOLONG and, unless it may be empty, ENOENT as
+// kernel_answer().
+schema::Result<std::string> read_name(pid_t tid, std::uint64_t address, bool may_be_empty);
+
+// What the request does, when what its first name leads to exists or not.
+std::vector<FileOperation> operations_of(const FileRequest& request, bool exists);
+
+bool is_open(const wire::BrokerFile& call);
+
+}  // namespace aasm::backend_native

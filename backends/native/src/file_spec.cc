@@ -1,0 +1,113 @@
+#include "file_spec.h"
+
+#include <sys/stat.h>
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "lowering.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+using schema::EvidenceWish;
+using schema::PathGrant;
+using schema::PolicyRule;
+using schema::Requirement;
+using schema::RuleEffect;
+using schema::SelectorType;
+
+std::uint64_t mask_of(std::string_view hex) {
+  std::uint64_t mask = 0;
+  hex.remove_prefix(hex.starts_with("0x") ? 2 : 0);
+  std::from_chars(hex.data(), hex.data() + hex.size(), mask, 16);
+  return mask;
+}
+
+void add_grants(const std::vector<PathGrant>& grants, Domain domain, FileSpec& spec) {
+  for (const PathGrant& grant : grants) {
+    if (!grant.skipped) {
+      spec.grants.push_back({grant.rule, domain, grant.resolved.bytes(),
+                             FileId{grant.device, grant.inode}, mask_of(grant.access)});
+    }
+  }
+}
+
+// From the root down, as far as there is something.
+std::vector<FileWay> ways_to(const std::string& path) {
+  const std::vector<std::string> names = path_names(path);
+  std::vector<FileWay> ways;
+  std::string place = "/";
+  for (std::size_t depth = 0;; ++depth) {
+    struct stat facts = {};
+    if (::lstat(place.c_str(), &facts) != 0) {
+      return ways;
+    }
+    const auto rest = names.begin() + static_cast<std::ptrdiff_t>(depth);
+    ways.push_back({{facts.st_dev, facts.st_ino}, {rest, names.end()}});
+    if (depth == names.size()) {
+      return ways;
+    }
+    place += (depth == 0 ? "" : "/") + names[depth];
+  }
+}
+
+void add_denials(const Requirement& requirement, FileSpec& spec) {
+  for (const PolicyRule& rule : requirement.rules) {
+    const bool of_path =
+        rule.effect == RuleEffect::kDeny && rule.selector.type == SelectorType::kPathPrefix;
+    if (of_path && rule.operation != "execute") {
+      const std::string& path = rule.selector.value.bytes();
+      spec.denials.push_back({rule.id, requirement.domain, path, ways_to(path)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> path_names(std::string_view path) {
+  std::vector<std::string> names;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    if (slash != 0) {
+      names.emplace_back(path.substr(0, slash));
+    }
+    path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+  }
+  return names;
+}
+
+FileLevel file_level(const Requirement* read, const Requirement* write) {
+  if (read != nullptr && read->evidence == EvidenceWish::kDecisions) {
+    return FileLevel::kDecisions;
+  }
+  return write != nullptr && write->evidence != EvidenceWish::kSetup ? FileLevel::kWriteDecisions
+                                                                     : FileLevel::kSetup;
+}
+
+FileSpec make_file_spec(const std::vector<Requirement>& requirements,
+                        const std::vector<PathGrant>& read_grants,
+                        const std::vector<PathGrant>& write_grants) {
+  const Requirement* read = requirement_on(requirements, Domain::kFilesystemRead);
+  const Requirement* write = requirement_on(requirements, Domain::kFilesystemWrite);
+  FileSpec spec;
+  spec.level = file_level(read, write);
+  // Those of writing first: a call that changes names cites its own domain where it can.
+  if (write != nullptr) {
+    spec.write_stated = true;
+    spec.write_default = write->default_rule;
+    add_denials(*write, spec);
+  }
+  if (read != nullptr) {
+    spec.read_stated = true;
+    spec.read_default = read->default_rule;
+    add_denials(*read, spec);
+  }
+  add_grants(read_grants, Domain::kFilesystemRead, spec);
+  add_grants(write_grants, Domain::kFilesystemWrite, spec);
+  return spec;
+}
+
+}  // namespace aasm::backend_native

@@ -1,0 +1,288 @@
+#include "file_call.h"
+
+#include <linux/fcntl.h>
+
+#include "file_act.h"
+
+namespace aasm::helper {
+
+namespace {
+
+using wire::BrokerFileCall;
+using wire::BrokerTurn;
+
+// One request of the kind and what comes of it.
+struct FileTurn {
+  BrokerCall& call;
+  const wire::BrokerFile& file;
+  const char* names[2];
+  FilePlaces places;
+};
+
+bool is_turn(const FileTurn& turn, BrokerTurn wanted) {
+  return turn.file.turn == static_cast<uint32_t>(wanted);
+}
+
+bool is_symlink_call(const wire::BrokerFile& file) {
+  return file.call == static_cast<uint32_t>(BrokerFileCall::kMakeSymlink);
+}
+
+// "." stands for the directory itself, and a slash behind a name for nothing more than the name.
+size_t shown_size(const char* last) {
+  const size_t size = length_of(last);
+  if (size == 1 && (last[0] == '.' || last[0] == '/')) {
+    return 0;
+  }
+  return size > 0 && last[size - 1] == '/' ? size - 1 : size;
+}
+
+size_t path_of_descriptor(int fd, char* to) {
+  const long size =
+      raw_call(__NR_readlinkat, AT_FDCWD, address(own_link(fd).bytes), address(to), kMaxName);
+  return size > 0 ? static_cast<size_t>(size) : 0;
+}
+
+// Writes the path of `place` to `to`, which holds kMaxBrokerPlacePath bytes. Its size; 0: it cannot
+// be said.
+size_t path_of(const Place& place, char* to) {
+  if (place.through_link) {
+    const long size =
+        raw_call(__NR_readlinkat, place.parent, address(place.last), address(to), kMaxName);
+    if (size > 0 && to[0] == '/') {
+      return static_cast<size_t>(size);
+    }
+  }
+  size_t size = path_of_descriptor(place.parent, to);
+  const size_t last = size == 0 ? 0 : shown_size(place.last);
+  if (last != 0 && to[size - 1] != '/') {
+    to[size++] = '/';
+  }
+  for (size_t i = 0; i < last; ++i) {
+    to[size++] = place.last[i];
+  }
+  return size;
+}
+
+// Descriptors that go back with a reply.
+struct Given {
+  int fds[wire::kMaxBrokerGiven + 1];
+  uint32_t count;
+
+  void add(uint32_t what, int fd, wire::BrokerFileReply& reply) {
+    if (fd >= 0) {
+      fds[count++] = fd;
+      reply.given |= what;
+    }
+  }
+};
+
+void answer_turn(FileTurn& turn, long result) {
+  BrokerCall& call = turn.call;
+  FilePlaces& places = turn.places;
+  // SAFETY: the buffer is aligned to eight and larger.
+  auto* reply = reinterpret_cast<wire::BrokerFileReply*>(call.places);
+  *reply = {};
+  size_t size = sizeof(*reply);
+  const Place* found[2] = {&places.first, &places.second};
+  for (uint32_t i = 0; i < 2 && !is_turn(turn, BrokerTurn::kAct); ++i) {
+    size_t path = 0;
+    if (found[i]->parent >= 0) {
+      reply->places[i] = found[i]->found;
+      path = path_of(*found[i], call.places + size);
+    } else if (i == 0 && (places.opened >= 0 || places.target >= 0)) {
+      const int only = places.opened >= 0 ? places.opened : places.target;
+      look_at(only, "", AT_EMPTY_PATH, reply->places[0]);
+      path = path_of_descriptor(only, call.places + size);
+    }
+    reply->places[i].path_size = static_cast<uint32_t>(path);
+    reply->places[i].flags = found[i]->through_link ? wire::kPlaceByProcess : 0;
+    size += path;
+    if (is_turn(turn, BrokerTurn::kResolve)) {
+      const char* last = found[i]->last;
+      reply->places[i].last_size = length_of(last);
+      for (; *last != '\0'; ++last) {
+        call.places[size++] = *last;
+      }
+    }
+  }
+  Given given = {};
+  if (is_turn(turn, BrokerTurn::kResolve) && result >= 0) {
+    given.add(wire::kGivenFirst, places.first.parent, *reply);
+    given.add(wire::kGivenTarget, places.target, *reply);
+    given.add(wire::kGivenSecond, places.second.parent, *reply);
+  }
+  if (result >= 0) {
+    given.add(wire::kGivenOpened, places.opened, *reply);
+  }
+  wire::BrokerReply header = {};
+  header.result = result;
+  send_reply(call, header, {call.places, size}, given.fds, given.count);
+}
+
+void close_if_open(int fd) {
+  if (fd >= 0) {
+    close_fd(fd);
+  }
+}
+
+// All but what came with the request.
+void close_places(const FileTurn& turn) {
+  const FilePlaces& places = turn.places;
+  const uint32_t theirs = is_turn(turn, BrokerTurn::kAct) ? turn.file.given : 0;
+  close_if_open((theirs & wire::kGivenFirst) != 0 ? -1 : places.first.parent);
+  close_if_open((theirs & wire::kGivenTarget) != 0 ? -1 : places.target);
+  close_if_open((theirs & wire::kGivenSecond) != 0 ? -1 : places.second.parent);
+  close_if_open(places.opened);
+}
+
+long keep_name(const char* name, int fd, Place& place) {
+  for (size_t i = 0; i + 1 < sizeof(place.last) && name[i] != '\0'; ++i) {
+    place.last[i] = name[i];
+  }
+  place.parent = fd;
+  return fd < 0 ? -kEinval : 0;
+}
+
+// The descriptors that kResolve gave.
+long take_places(FileTurn& turn) {
+  uint32_t next = 0;
+  const auto take = [&turn, &next](uint32_t what) {
+    return (turn.file.given & what) != 0 ? turn.call.fds[next++] : -1;
+  };
+  const int first = take(wire::kGivenFirst);
+  turn.places.target = take(wire::kGivenTarget);
+  const int second = take(wire::kGivenSecond);
+  turn.places.first.looked_at = true;
+  long result =
+      turn.places.target >= 0 && first < 0 ? 0 : keep_name(turn.names[0], first, turn.places.first);
+  if (result >= 0 && second >= 0) {
+    result = keep_name(turn.names[1], second, turn.places.second);
+  }
+  if (turn.places.target >= 0) {
+    look_at(turn.places.target, "", AT_EMPTY_PATH, turn.places.first.found);
+  }
+  return result;
+}
+
+// The first name is empty and stands for the descriptor itself.
+bool is_descriptor(const FileTurn& turn) {
+  constexpr uint32_t kLink = static_cast<uint32_t>(BrokerFileCall::kLink);
+  return turn.file.call == kLink && (turn.file.how & AT_EMPTY_PATH) != 0 &&
+         *turn.names[0] == '\0' && (turn.file.given & wire::kGivenFirst) != 0;
+}
+
+long find_places(FileTurn& turn) {
+  const wire::BrokerFile& file = turn.file;
+  const int* fds = turn.call.fds;
+  const int first = (file.given & wire::kGivenFirst) != 0 ? *fds++ : -1;
+  const int second = (file.given & wire::kGivenSecond) != 0 ? *fds : -1;
+  Reading reading = {first, follows_first(file), creates_first(file), file.tgid, file.tid};
+  long result = 0;
+  if (is_descriptor(turn)) {
+    constexpr int kDuplicate = 1030;  // F_DUPFD_CLOEXEC
+    result = control_fd(first, kDuplicate);
+    turn.places.target = result < 0 ? -1 : static_cast<int>(result);
+  } else {
+    result = find_place(reading, turn.names[0], turn.call.walk, turn.places.first);
+  }
+  if (result < 0 || file.second_size == 0 || is_symlink_call(file)) {
+    return result;
+  }
+  reading.start = second;
+  reading.follow = false;
+  return find_place(reading, turn.names[1], turn.call.walk, turn.places.second);
+}
+
+void look_at_name(Place& place) {
+  if (place.parent >= 0 && !place.looked_at) {
+    place.exists = look_at(place.parent, place.last, AT_SYMLINK_NOFOLLOW, place.found) >= 0;
+  }
+}
+
+// Identities, and of what a call opens or follows a descriptor.
+long hold_places(FileTurn& turn) {
+  FilePlaces& places = turn.places;
+  look_at_name(places.first);
+  look_at_name(places.second);
+  const bool opens = turn.file.call <= static_cast<uint32_t>(BrokerFileCall::kTruncate);
+  if (places.first.parent < 0 || !places.first.exists || !(opens || follows_first(turn.file))) {
+    return 0;
+  }
+  const long result = open_target(places);
+  if (result < 0) {
+    return result;
+  }
+  look_at(places.target, "", AT_EMPTY_PATH, places.first.found);
+  const bool became_link = (places.first.found.mode & kTypeMask) == kTypeLink;
+  return became_link && follows_first(turn.file) ? -kEagain : 0;
+}
+
+long make_turn(FileTurn& turn, bool may_wait) {
+  const wire::BrokerFile& file = turn.file;
+  const long valid = check_how(file);
+  if (valid < 0) {
+    return valid;
+  }
+  if (file.resolve != 0) {
+    const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
+    return may_wait ? act_in_one_piece(file, start, turn.names[0], turn.places) : kMustWait;
+  }
+  long result = is_turn(turn, BrokerTurn::kAct) ? take_places(turn) : find_places(turn);
+  if (result >= 0 && is_turn(turn, BrokerTurn::kResolve)) {
+    return hold_places(turn);
+  }
+  if (result >= 0) {
+    result = act(file, turn.names[1], turn.places, may_wait);
+  }
+  return result;
+}
+
+// A name that became a link after it was looked at is looked up anew.
+long make_steady_turn(FileTurn& turn, bool may_wait) {
+  constexpr int kTries = 64;
+  for (int i = 0;; ++i) {
+    const long result = make_turn(turn, may_wait);
+    const bool moved = follows_first(turn.file) && turn.file.resolve == 0 &&
+                       turn.places.first.parent >= 0 &&
+                       ((is_turn(turn, BrokerTurn::kWhole) && result == -kEloop) ||
+                        (is_turn(turn, BrokerTurn::kResolve) && result == -kEagain));
+    if (!moved || i == kTries) {
+      return result;
+    }
+    close_places(turn);
+    turn.places = FilePlaces{};
+  }
+}
+
+}  // namespace
+
+bool check_file_call(const BrokerCall& call) {
+  const FileSections sections = file_sections(call);
+  const auto& request = call.request;
+  if (request.control_size != sizeof(wire::BrokerFile)) {
+    return false;
+  }
+  const wire::BrokerFile& file = *sections.file;
+  const uint32_t given = (file.given & 1U) + ((file.given >> 1) & 1U) + ((file.given >> 2) & 1U);
+  const uint32_t longest = kMaxName;
+  return file.given <= 7 && request.num_rights == given && file.first_size > 0 &&
+         file.first_size <= longest && file.second_size <= longest &&
+         request.data_size == file.first_size + file.second_size &&
+         sections.names[file.first_size - 1] == '\0' &&
+         (file.second_size == 0 || sections.names[request.data_size - 1] == '\0');
+}
+
+bool make_file_call(BrokerCall& call, bool may_wait) {
+  const FileSections sections = file_sections(call);
+  const wire::BrokerFile& file = *sections.file;
+  FileTurn turn = {call, file, {sections.names, sections.names + file.first_size}, {}};
+  raw_call(__NR_umask, call.request.mode_mask);
+  const long result = make_steady_turn(turn, may_wait);
+  if (result != kMustWait) {
+    answer_turn(turn, result);
+  }
+  close_places(turn);
+  return result != kMustWait;
+}
+
+}  // namespace aasm::helper
