@@ -1,5 +1,7 @@
 #include "aasm/schema/record_activity.h"
 
+#include <algorithm>
+
 namespace aasm::schema {
 namespace {
 
@@ -32,6 +34,14 @@ Result<void> EventObject::check() const {
   }
   if (is_address && (address->empty() || protocol->empty() || *port < 0 || *port > kMaxPort)) {
     return invalid("an address that cannot be");
+  }
+  if ((query && type != ObjectType::kName) || (answers && !query)) {
+    return invalid("a name, and nothing else, is asked for and answered");
+  }
+  const bool empty = answers && std::any_of(answers->begin(), answers->end(),
+                                            [](const std::string& one) { return one.empty(); });
+  if ((query && query->empty()) || empty) {
+    return invalid("an empty question or answer");
   }
   return {};
 }

@@ -105,7 +105,9 @@ RULES = {
         when(present("device"), present("inode"), absent("inode")),
         when(is_one_of("type", "address"), present("address", "port", "protocol", "address_class"),
              absent("address", "port", "protocol", "address_class")),
-        fields(address=FILLED, protocol=FILLED, port={"minimum": 0, "maximum": 65535})],
+        when(present("query"), is_one_of("type", "name"), absent("answers")),
+        fields(address=FILLED, protocol=FILLED, port={"minimum": 0, "maximum": 65535}, query=FILLED,
+               answers={"items": FILLED})],
     "Event": [
         fields(number=FROM_ONE, count=FROM_ONE, pids=FROM_ONE, operation=FILLED, mechanism=FILLED),
         when({"not": is_one_of("cause", "fault")}, fields(rule=FILLED)),

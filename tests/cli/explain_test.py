@@ -350,11 +350,11 @@ class Words(aasm_case.AasmCase):
                          [("connect", "not_stated"), ("resolve", "not_stated")])
 
     def test_what_nothing_here_carries_out_is_not_enforced(self):
-        self.policy.write_text(self.policy.read_text() + "  network: { allowlist: ['*.example.org'] }\n"
-                               "  posture: { network_egress: optional, name_resolution: optional }\n")
+        self.policy.write_text(self.policy.read_text() + "  network: { allowlist: ['*.example.org', 'localhost:1'] }\n"
+                               "  posture: { network_egress: optional }\n")
         [connect, resolve] = self.answers("www.example.com")
         self.assertEqual((connect["verdict"], connect["policy"]), ("not_enforced", "denied"))
-        self.assertEqual((resolve["verdict"], resolve["rule"]), ("not_enforced", "network.allowlist"))
+        self.assertEqual((resolve["verdict"], resolve["rule"]), ("denied", "network.allowlist"))
         self.assertEqual([a["verdict"] for a in self.answers("www.example.org", "www.example.org:80")],
                          ["allowed", "allowed", "not_enforced", "allowed"])
         self.ok("run", "exec", "--policy", self.policy, "--", "/bin/true")

@@ -101,13 +101,20 @@ class NetworkExplain(aasm_case.AasmCase):
         self.assertEqual((event["outcome"], event["rule"]), ("allowed", "network.allowlist[0]"))
         self.assert_verified()
 
-    def test_a_rule_by_name_is_refused_with_the_reason(self):
-        for statement, words in (("network: { allowlist: [api.example.com] }", "is a name, and answering lookups is not built yet"),
-                                 ("name_resolution: { allow: [api.example.com] }", "a name may be looked up")):
-            self.write_policy(aasm_case.POLICY.format(read="") + f"  {statement}\n")
-            done = self.python("print('ran')")
-            self.assertEqual((done.returncode, done.stdout), (125, ""))
-            self.assertIn(words, done.stderr)
+    def test_a_rule_by_name_depends_on_the_answer(self):
+        self.write_policy(aasm_case.POLICY.format(read="") + "  network: { allowlist: [api.example.com, '127.0.0.1:8080'] }\n")
+        [api, other] = [one["answers"] for one in json.loads(
+            self.ok("policy", "explain", "--policy", self.policy, "--format", "json", "api.example.com", "b.example:8080").stdout)["objects"]]
+        self.assertEqual([(one["verdict"], one["rule"]) for one in api],
+                         [("allowed", "network.allowlist[0]"), ("allowed", "network.allowlist[0]")])
+        self.assertIn("it depends on the answer", api[0]["note"])
+        self.assertIn("it is the address that is judged", other[0]["note"])
+
+    def test_localhost_is_refused_as_a_name(self):
+        self.write_policy(aasm_case.POLICY.format(read="") + "  network: { allowlist: ['localhost:8080'] }\n")
+        done = self.python("print('ran')")
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("stands for loopback, which no name opens; write 127.0.0.1 or [::1]", done.stderr)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from scenarios import Run
 
 RULE = "network.egress[0]"
 DEFAULT = "network_egress.default"
+NAME_RULE = "name_resolution.allow[0]"
 
 # Name, selector, address, port, protocol, outcome, and what is to be found, if anything.
 CASES = (
@@ -27,7 +28,7 @@ CASES = (
     ("any_host", ("host_pattern", "*:443"), "192.0.2.7", 443, "tcp", "allowed", ""),
     ("any_host_by_udp", ("host_pattern", "*:443"), "192.0.2.7", 443, "udp", "allowed", "allowed_outside_rule"),
     ("any_host_at_any_port", ("host_pattern", "*"), "192.0.2.7", 1, "tcp", "allowed", ""),
-    ("a_name", ("host_pattern", "api.example.com:443"), "192.0.2.7", 443, "tcp", "allowed", "object_coverage_undecided"),
+    ("a_name", ("host_pattern", "api.example.com:443"), "192.0.2.7", 443, "tcp", "allowed", "allowed_outside_rule"),
     ("a_name_at_another_port", ("host_pattern", "api.example.com:443"), "192.0.2.7", 80, "tcp", "allowed",
      "allowed_outside_rule"),
     ("a_port", ("port", "127.0.0.1:8080"), "127.0.0.1", 8080, "udp", "allowed", ""),
@@ -57,6 +58,45 @@ def decided(run: Run, selector: tuple[str, str], target: dict[str, object], outc
                            "type": "address", "name": "", "arch": "", "address_class": "public", **target})
 
 
+def looked_up(run: Run, name: str, answers: list[str]) -> None:
+    """Puts an allowed lookup before the event that was decided."""
+    run.require("name_resolution", NAME_RULE, "enforced")
+    requirement = run.body("policy.resolved")["requirements"][-1]
+    requirement["rules"][0].update(operation="resolve", selector={"type": "host_pattern", "value": "*"})
+    controls = run.body("control.prepared")["controls"]
+    controls.append({**copy.deepcopy(controls[-1]), "domain": "name_resolution", "rules": [NAME_RULE]})
+    events = run.body("decision.batch")["events"]
+    lookup = copy.deepcopy(events[0])
+    lookup.update(domain="name_resolution", operation="resolve", outcome="allowed", errno=0, rule=NAME_RULE, mechanism="resolver",
+                  object={"type": "name", "name": name, "arch": "", "query": "A", "answers": answers})
+    events.insert(0, lookup)
+    for number, event in enumerate(events, 1):
+        event["number"] = number
+    totals = run.body("run.closed")["channel"]
+    totals["events"] += 1
+    totals["actions"] += lookup["count"]
+
+
+# Name, the selector, the name in the event of the address, whose lookup gave what, and what is to be found, if anything.
+NAMED = (
+    ("given", "*.example.com:443", "api.example.com", ("api.example.com", ["192.0.2.7"]), ""),
+    ("given_as_mapped", "api.example.com:443", "api.example.com", ("api.example.com", ["::ffff:192.0.2.7"]), ""),
+    ("given_another", "api.example.com:443", "api.example.com", ("api.example.com", ["192.0.2.8", "192.0.2.0/24"]), "allowed_outside_rule"),
+    ("given_to_another", "*.example.com:443", "api.example.com", ("www.example.com", ["192.0.2.7"]), "allowed_outside_rule"),
+    ("given_by_another_rule", "api.example.com:443", "www.example.com", ("www.example.com", ["192.0.2.7"]), "allowed_outside_rule"),
+    ("at_another_port", "api.example.com:80", "api.example.com", ("api.example.com", ["192.0.2.7"]), "allowed_outside_rule"),
+)
+
+
+def named_scenario(name: str, selector: str, of_event: str, lookup: tuple[str, list[str]]) -> Callable[[Run], None]:
+    def change(run: Run) -> None:
+        decided(run, ("host_pattern", selector), {"address": "192.0.2.7", "port": 443, "protocol": "tcp"}, "allowed")
+        run.event()["object"]["name"] = of_event
+        looked_up(run, *lookup)
+    change.__name__ = "address_of_a_name_" + name
+    return change
+
+
 def scenario(name: str, selector: tuple[str, str], address: str, port: int, protocol: str,
              outcome: str) -> Callable[[Run], None]:
     def change(run: Run) -> None:
@@ -66,4 +106,5 @@ def scenario(name: str, selector: tuple[str, str], address: str, port: int, prot
 
 
 FOUND: dict[Callable[[Run], None], str] = {scenario(*case[:6]): case[6] for case in CASES}
+FOUND.update({named_scenario(*case[:4]): case[4] for case in NAMED})
 SCENARIOS = tuple(FOUND)

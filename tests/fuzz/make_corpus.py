@@ -190,6 +190,35 @@ def put_addresses():
         put("sockaddr", name, head + address)
 
 
+def put_names():
+    """Who reads it, and a message of the domain name system."""
+    def wire(name):
+        return b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+
+    def head(flags, answers=0, more=0):
+        return struct.pack("!HHHHHH", 0x1234, flags, 1, answers, 0, more)
+
+    def asked(name, kind=1):
+        return wire(name) + struct.pack("!HH", kind, 1)
+
+    def record(owner, kind, data):
+        return owner + struct.pack("!HHIH", kind, 1, 60, len(data)) + data
+
+    same, edns = b"\xc0\x0c", b"\0" + struct.pack("!HHIH", 41, 1232, 0, 0)
+    question, reply = asked("a.example"), head(0x8180, 1) + asked("a.example")
+    chain = record(same, 5, wire("b.example")) + record(wire("b.example"), 5, b"\1c\xc0\x0e") + record(b"\1c\xc0\x0e", 1, b"\1\2\3\4")
+    for name, message in (
+            ("a", b"\0" + head(0x100) + question), ("edns", b"\0" + head(0x120, 0, 1) + asked("A.Example", 28) + edns),
+            ("odd_labels", b"\0" + head(0x100) + b"\3a.\\\2\xff\0\0" + b"\0\1\0\1"),
+            ("longest", b"\0" + head(0x100) + b"\1a" * 127 + b"\0\0\1\0\1"), ("pointer", b"\0" + head(0x100) + same + b"\0\1\0\1"),
+            ("more", b"\0" + head(0x100) + question + b"secret"), ("reply", b"\1" + reply + record(same, 1, b"\x5d\xb8\xd8\x22")),
+            ("reply_v6", b"\1" + head(0x8180, 1) + asked("a.example", 28) + record(same, 28, bytes(range(16)))),
+            ("reply_chain", b"\1" + head(0x8180, 3) + question + chain), ("reply_alias", b"\1" + reply + record(same, 5, wire("b.example"))),
+            ("reply_circle", b"\1" + reply + record(same, 5, same)), ("reply_pointers", b"\1" + reply + record(b"\xc0\x1b" + same, 1, b"abcd")),
+            ("reply_truncated", b"\1" + head(0x8380) + question), ("reply_unknown", b"\1" + head(0x8183) + question)):
+        put("dns", name, message)
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     for old in HERE.glob("corpus/*/*"):
@@ -210,6 +239,7 @@ def main():
     put("receipt", "vector", vectors["receipt"])
     put_policies()
     put_addresses()
+    put_names()
     (HERE / "corpus/frame").mkdir(parents=True, exist_ok=True)
     subprocess.run([build / "tests/fuzz/make_frames", HERE / "corpus/frame"], check=True)
 

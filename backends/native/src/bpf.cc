@@ -133,6 +133,12 @@ Program judge_sendto() {
           allow(),           notify()};
 }
 
+// recvfrom(fd, buffer, size, flags, address, ...): without an address nothing is said of whom.
+Program judge_recvfrom() {
+  return {load(low_half(4)), if_equal(0, 0, 3), load(high_half(4)),
+          if_equal(0, 0, 1), allow(),           notify()};
+}
+
 // setsockopt(fd, level, option, ...): as option_carries_route() of network_judge.h.
 Program judge_setsockopt() {
   return {load(low_half(1)),
@@ -189,6 +195,8 @@ Program leaf(NumberAction action) {
       return notify_open(1);
     case NumberAction::kNotifyOpenat:
       return notify_open(2);
+    case NumberAction::kJudgeRecvfrom:
+      return judge_recvfrom();
     case NumberAction::kCountFork:
       return {notify()};
     case NumberAction::kCountClone:
@@ -224,6 +232,9 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   }
   if (spec.files.judges()) {
     special.insert(file_calls().begin(), file_calls().end());
+  }
+  if (spec.network.answers_names()) {
+    special.insert(receive_calls().begin(), receive_calls().end());
   }
   std::set<std::int32_t> starts = {0};
   for (const std::int32_t number : special) {

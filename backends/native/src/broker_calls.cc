@@ -21,13 +21,15 @@ using schema::ErrorCode;
 using schema::Result;
 using wire::BrokerKind;
 
-BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc)
+BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
+                         ResolverClients* clients)
     : listener_(setup.listener),
       broker_(setup.broker),
       broker_pid_(setup.broker_pid),
       rights_(setup.rights),
       spec_(spec),
-      ipc_(ipc) {}
+      ipc_(ipc),
+      clients_(clients) {}
 
 BrokerCalls::~BrokerCalls() = default;
 
@@ -107,7 +109,7 @@ Result<void> BrokerCalls::start_address(Brokered& call, NetworkCall what,
   if (call.facts.family == AF_UNIX) {
     return start_unix(call, what, address);
   }
-  if (!admit(call, judge_address(spec_, what, call.facts, bytes_of(address)))) {
+  if (!AASM_TRY(admit_address(call, what, address))) {
     return {};
   }
   // A connection may take its time, whatever the socket's flags say by then.
@@ -119,6 +121,15 @@ Result<void> BrokerCalls::start_address(Brokered& call, NetworkCall what,
   }
   dispatch(call);
   return {};
+}
+
+Result<bool> BrokerCalls::admit_address(Brokered& call, NetworkCall what,
+                                        const std::string& address) {
+  NetworkVerdict verdict = judge_address(spec_, what, call.facts, bytes_of(address));
+  if (verdict.asked) {
+    AASM_TRY(note_client(call, verdict));
+  }
+  return admit(call, std::move(verdict));
 }
 
 // False: the call is finished.

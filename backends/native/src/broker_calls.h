@@ -23,6 +23,7 @@
 #include "made_inside.h"
 #include "network_judge.h"
 #include "outgoing_message.h"
+#include "resolver_clients.h"
 
 // The calls on sockets that are judged by what they point to (docs/decisions/0015, 0016).
 namespace aasm::backend_native {
@@ -37,7 +38,9 @@ class BrokerCalls {
  public:
   using Clock = std::chrono::steady_clock;
 
-  BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc);
+  // `clients`: where names are answered.
+  BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
+              ResolverClients* clients);
   ~BrokerCalls();
   BrokerCalls(const BrokerCalls&) = delete;
   BrokerCalls& operator=(const BrokerCalls&) = delete;
@@ -82,6 +85,8 @@ class BrokerCalls {
   schema::Result<void> order_unix_path(Brokered& call, NetworkCall what, const std::string& path);
   schema::Result<void> add_credentials(Brokered& call);
   bool admit(Brokered& call, NetworkVerdict verdict);
+  schema::Result<bool> admit_address(Brokered& call, NetworkCall what, const std::string& address);
+  schema::Result<void> note_client(const Brokered& call, const NetworkVerdict& verdict) const;
   schema::Result<void> go_on(Brokered& call, BrokerAnswer& answer);
   schema::Result<void> take_target(Brokered& call, BrokerAnswer& answer);
   schema::Result<void> read_message(Brokered& call);
@@ -100,6 +105,7 @@ class BrokerCalls {
   const BrokerRights& rights_;
   const NetworkSpec& spec_;
   const IpcSpec& ipc_;
+  ResolverClients* clients_;
   MadeInside made_inside_;
   std::uint64_t last_ = 0;                                    // even numbers
   std::map<std::uint64_t, std::unique_ptr<Brokered>> calls_;  // by the number the broker knows

@@ -6,7 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include <netinet/in.h>
+
+#include "caller_state.h"
 
 namespace aasm::backend_native {
 
@@ -22,6 +27,13 @@ namespace {
 // MSG_ZEROCOPY asks for news of the buffer, which here is the broker's; the rest above bit 24 is
 // the kernel's own.
 constexpr std::uint32_t kFlagsNotPassedOn = 0x04000000;
+
+// Of a struct sockaddr_in or sockaddr_in6.
+std::uint16_t port_of(const std::string& name) {
+  sockaddr_in parsed{};  // the port stands in the same place in both
+  std::memcpy(&parsed, name.data(), std::min(name.size(), sizeof parsed));
+  return ntohs(parsed.sin_port);
+}
 
 }  // namespace
 
@@ -74,6 +86,37 @@ Result<void> BrokerCalls::read_message(Brokered& call) {
   for (const process::Fd& fd : call.message.rights) {
     call.order.rights.push_back(fd.get());
   }
+  return {};
+}
+
+// Before the question is on its way: the resolver has to know the socket that it comes from, by its
+// port, which the kernel would else choose on the way.
+Result<void> BrokerCalls::note_client(const Brokered& call, const NetworkVerdict& verdict) const {
+  ResolverClient client;
+  std::string name = AASM_TRY(socket_name(call.socket));
+  const bool v6 = call.facts.family == AF_INET6;
+  if (port_of(name) == 0) {
+    const std::vector<std::uint8_t> any(v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+    std::string unbound(any.begin(), any.end());
+    std::copy_n(name.begin(), sizeof(sa_family_t), unbound.begin());
+    if (::bind(call.socket.get(), reinterpret_cast<const sockaddr*>(unbound.data()),
+               static_cast<socklen_t>(unbound.size())) != 0) {
+      return process::system_error("binding a socket to a port", errno);
+    }
+    name = AASM_TRY(socket_name(call.socket));
+  }
+  socklen_t size = sizeof client.cookie;
+  if (clients_ == nullptr ||
+      ::getsockopt(call.socket.get(), SOL_SOCKET, SO_COOKIE, &client.cookie, &size) != 0) {
+    return process::system_error("asking for the cookie of a socket", errno);
+  }
+  client.stream = call.facts.type == SOCK_STREAM;
+  client.v6 = v6 && verdict.asked->v6 && spec_.responder.v6_port != 0;
+  client.port = port_of(name);
+  client.asked = *verdict.asked;
+  client.caller = call.caller;
+  client.tid = call.tid;
+  clients_->add(std::move(client));
   return {};
 }
 

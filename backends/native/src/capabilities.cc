@@ -88,11 +88,18 @@ std::vector<std::string> limitations_of(Domain domain) {
           "that is no stream is refused (EMSGSIZE)",
           "a connection of MPTCP may take further paths to addresses that its peer announces, "
           "where the host's settings accept them",
+          "an address that was given out for a name may be connected to from one minute to one "
+          "hour after the answer, by its lifetime, and whoever else answers at that address is "
+          "reached by that name too",
       };
     case Domain::kNameResolution:
       return {
-          "closed are the ports and the unix sockets that resolvers are known to listen at; a "
-          "lookup by way of a service elsewhere that policy allows to connect to is not seen",
+          "answered are questions to port 53; closed are the other ports and the unix sockets that "
+          "resolvers are known to listen at; a lookup by way of a service elsewhere that policy "
+          "allows to connect to (DNS over HTTPS among them) is not seen, nor is a file of hosts",
+          "a name that may be looked up is asked for addresses (A, AAAA) alone; questions of other "
+          "types are answered empty, and aliases are followed without being shown",
+          "a connection that stands is not ended when the answer that opened it has lapsed",
       };
     case Domain::kIpc:
       return {
@@ -124,10 +131,9 @@ std::string channel_scope(Domain domain) {
            "reach or to listen at; what goes over a connected socket is no decision";
   }
   if (domain == Domain::kNameResolution) {
-    return "every call of every process of the tree that reaches for a resolver's socket and, "
-           "where "
-           "policy leaves connecting open, for a resolver's port; elsewhere network_egress decides "
-           "on those ports";
+    return "every question of every process of the tree to port 53 where names may be looked up; "
+           "every call that reaches for a resolver's socket and, where policy leaves connecting "
+           "open, for a resolver's port; elsewhere network_egress decides on those ports";
   }
   if (domain == Domain::kProcessCreation) {
     return "every creation of a process that is refused";

@@ -26,13 +26,14 @@ constexpr std::chrono::milliseconds kCanaryPatience{2000};
 // Until the open batch is due, rounded up, or callers are to be looked at; -1 without either.
 int ChannelWorker::poll_timeout() const {
   constexpr auto kLook = static_cast<int>(kLookEvery.count());
+  const bool looks = broker_has_calls() || (receive_calls_ && receive_calls_->waiting());
   const auto due = coalescer_.deadline();
   if (!due) {
-    return broker_has_calls() ? kLook : -1;
+    return looks ? kLook : -1;
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Clock::now()).count();
   const int until = left > 0 ? static_cast<int>(left) : 0;
-  return broker_has_calls() ? std::min(until, kLook) : until;
+  return looks ? std::min(until, kLook) : until;
 }
 
 bool ChannelWorker::broker_has_calls() const {
@@ -62,6 +63,7 @@ Result<void> ChannelWorker::serve_by_broker(const seccomp_notif& call, Caller ca
     AASM_TRY(listener_.refuse(call.id, EPERM));  // the end has begun
     return {};
   }
+  record_lookups();  // what opened an address stands before what goes there
   begin_brokered(call, std::move(caller));
   return answer_finished();
 }

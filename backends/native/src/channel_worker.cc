@@ -11,6 +11,7 @@
 
 #include "aasm/process/pidfd.h"
 
+#include "masked_thread.h"
 #include "process_limits.h"
 #include "syscall_names.h"
 
@@ -26,19 +27,14 @@ ReplyState reply_of(bool reached_caller) {
   return reached_caller ? ReplyState::kAccepted : ReplyState::kCallerGone;
 }
 
-void raise_flag(const process::Fd& event) {
-  const std::uint64_t one = 1;
-  // An eventfd that was never read is far from full, so this cannot fail.
-  [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof(one));
-}
-
 std::string_view phase_step(Phase phase) {
   return phase == Phase::kCanary ? "canaries" : "handover";
 }
 
 }  // namespace
 
-ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
+ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup,
+                             std::unique_ptr<Resolver> resolver)
     : listener_(std::move(listener)),
       report_pipe_(std::move(setup.report_pipe)),
       spec_(std::move(setup.spec)),
@@ -47,15 +43,21 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup)
       attribution_(setup.warden, Attribution::capacity_for(own_limit(RLIMIT_NOFILE).soft)),
       processes_(spec_.ceiling, setup.warden, setup.child),
       signal_scope_(setup.warden, setup.broker ? setup.broker->broker : 0),
-      coalescer_(setup.limits) {
+      coalescer_(setup.limits),
+      resolver_(std::move(resolver)) {
   state_.totals.present = true;
   state_.totals.opened = true;
+  if (resolver_) {
+    receive_calls_ =
+        std::make_unique<ReceiveCalls>(listener_, resolver_->clients(), resolver_->responder());
+  }
   if (setup.broker) {
     broker_.emplace(std::move(setup.broker->socket));
     broker_rights_.emplace(setup.broker->broker);
     const BrokerCallsSetup calls{*broker_, setup.broker->broker, *broker_rights_, listener_};
     if (spec_.judges_sockets() || spec_.ipc.brokers()) {
-      broker_calls_ = std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc);
+      broker_calls_ = std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc,
+                                                    resolver_ ? &resolver_->clients() : nullptr);
     }
     if (spec_.files.judges()) {
       file_calls_ = std::make_unique<FileCalls>(calls, spec_.files);
@@ -67,7 +69,13 @@ Result<std::unique_ptr<ChannelWorker>> ChannelWorker::start(ChannelSetup setup) 
   Listener listener =
       AASM_TRY_CONTEXT(Listener::open(std::move(setup.listener)), "opening the channel");
   process::Fd child = AASM_TRY(process::pidfd_open(setup.child));
-  std::unique_ptr<ChannelWorker> worker(new ChannelWorker(std::move(listener), std::move(setup)));
+  std::unique_ptr<Resolver> resolver = AASM_TRY(Resolver::start(setup.spec.network));
+  if (resolver) {
+    setup.spec.network.responder = resolver->responder();
+    setup.spec.network.given = resolver->given();
+  }
+  std::unique_ptr<ChannelWorker> worker(
+      new ChannelWorker(std::move(listener), std::move(setup), std::move(resolver)));
   worker->child_ = std::move(child);
   worker->stop_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   worker->wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -75,28 +83,13 @@ Result<std::unique_ptr<ChannelWorker>> ChannelWorker::start(ChannelSetup setup) 
   if (!worker->stop_ || !worker->wake_ || !worker->ended_) {
     return process::system_error("making an event descriptor", errno);
   }
-  AASM_TRY(worker->launch_thread());
+  worker->thread_ = AASM_TRY_CONTEXT(start_masked_thread(&ChannelWorker::thread_main, worker.get()),
+                                     "the channel");
   return worker;
 }
 
 ChannelWorker::~ChannelWorker() {
   stop();
-}
-
-Result<void> ChannelWorker::launch_thread() {
-  // Signals are the session's: the new thread inherits a mask that blocks them all.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  const int failed = ::pthread_create(&thread, nullptr, &ChannelWorker::thread_main, this);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (failed != 0) {
-    return process::system_error("starting the channel's thread", failed);
-  }
-  thread_ = thread;
-  return {};
 }
 
 void* ChannelWorker::thread_main(void* self) {
@@ -108,13 +101,13 @@ void ChannelWorker::stop() {
   if (!thread_) {
     return;
   }
-  raise_flag(stop_);
+  raise_event(stop_);
   ::pthread_join(*thread_, nullptr);
   thread_.reset();
 }
 
 void ChannelWorker::wake() const {
-  raise_flag(wake_);
+  raise_event(wake_);
 }
 
 void ChannelWorker::flush_on_request() {
@@ -132,20 +125,22 @@ void ChannelWorker::run() {
   while (turn == Turn::kAgain) {
     turn = wait();
   }
+  end_resolver();
   coalescer_.flush();
   if (turn == Turn::kStop) {
     listener_.close();
   }
   publish_totals(turn == Turn::kHungUp);
-  raise_flag(ended_);
+  raise_event(ended_);
 }
 
 ChannelWorker::Turn ChannelWorker::wait() {
-  std::array<pollfd, 5> fds = {{{listener_.fd(), POLLIN, 0},
+  std::array<pollfd, 6> fds = {{{listener_.fd(), POLLIN, 0},
                                 {stop_.get(), POLLIN, 0},
                                 {report_pipe_.get(), POLLIN, 0},  // -1 is passed over
                                 {wake_.get(), POLLIN, 0},
-                                {broker_ ? broker_->fd() : -1, broker_poll_events(), 0}}};
+                                {broker_ ? broker_->fd() : -1, broker_poll_events(), 0},
+                                {resolver_ ? resolver_->fd() : -1, POLLIN, 0}}};
   const int ready = ::poll(fds.data(), fds.size(), poll_timeout());
   if (ready < 0 && errno != EINTR) {
     fail("channel", process::system_error("waiting for notifications", errno));
@@ -158,6 +153,10 @@ ChannelWorker::Turn ChannelWorker::wait() {
       fail("broker", served.error());
       return Turn::kStop;
     }
+  }
+  if (const Result<void> served = serve_resolver(); !served) {
+    fail("resolver", served.error());
+    return Turn::kStop;
   }
   if (ready > 0 && fds[3].revents != 0 && (fds[0].revents & POLLIN) == 0) {
     flush_on_request();
@@ -276,6 +275,9 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   if (creates_process(call.data, spec_) && processes_.admits(static_cast<pid_t>(call.pid))) {
     AASM_TRY(listener_.let_run(call.id));
     return {};
+  }
+  if (receive_calls_ && receives(call.data, spec_)) {
+    return receive_calls_->begin(call);
   }
   Caller caller = attribution_.identify(static_cast<pid_t>(call.pid));
   const bool blocked = listener_.still_blocked(call.id);

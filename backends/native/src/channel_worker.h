@@ -20,6 +20,8 @@
 #include "listener.h"
 #include "pace.h"
 #include "process_count.h"
+#include "resolver.h"
+#include "resolver_receive.h"
 #include "signal_target.h"
 
 namespace aasm::backend_native {
@@ -64,7 +66,7 @@ class ChannelWorker {
  private:
   enum class Turn : std::uint8_t { kAgain, kHungUp, kStop };
 
-  ChannelWorker(Listener listener, ChannelSetup setup);
+  ChannelWorker(Listener listener, ChannelSetup setup, std::unique_ptr<Resolver> resolver);
   schema::Result<void> launch_thread();
   static void* thread_main(void* self);
   void run();
@@ -93,6 +95,10 @@ class ChannelWorker {
   bool broker_has_calls() const;
   short broker_poll_events() const;
   int poll_timeout() const;
+  // channel_resolver.cc
+  schema::Result<void> serve_resolver();
+  void end_resolver();
+  void record_lookups();
   void complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event);
   void record(schema::Event event, Coalescer::Clock::time_point now);
   schema::Result<schema::ReplyState> answer(const seccomp_notif& call, Classification* verdict);
@@ -116,6 +122,8 @@ class ChannelWorker {
   SignalScope signal_scope_;
   Coalescer coalescer_;
   Pace pace_;
+  std::unique_ptr<Resolver> resolver_;           // empty where no name may be looked up
+  std::unique_ptr<ReceiveCalls> receive_calls_;  // with it
   // Empty without a broker.
   std::optional<BrokerClient> broker_;
   std::optional<BrokerRights> broker_rights_;

@@ -61,6 +61,10 @@ std::string identity(EventKind kind, const schema::Event& event) {
   append(&key, event.object.address.value_or(""));
   append(&key, event.object.port.value_or(-1));
   append(&key, event.object.protocol.value_or(""));
+  append(&key, event.object.query.value_or(""));
+  for (const std::string& answer : event.object.answers.value_or(std::vector<std::string>())) {
+    append(&key, answer);
+  }
   append(&key, event.object.address_class ? ordinal(*event.object.address_class) : -1);
   append(&key, ordinal(event.outcome));
   append(&key, event.os_errno);
@@ -102,6 +106,9 @@ std::size_t encoded_size_bound(const schema::Event& event) {
   }
   for (const auto* path : {&event.object.path, &event.object.given_path, &event.object.new_path}) {
     bytes += *path ? string_bound((*path)->bytes()) : 0;
+  }
+  for (const std::string& answer : event.object.answers.value_or(std::vector<std::string>())) {
+    bytes += string_bound(answer) + 1;
   }
   return bytes;
 }

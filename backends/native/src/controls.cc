@@ -187,6 +187,17 @@ Control network_control(const PreparedFacts& facts, Domain domain) {
   return control;
 }
 
+// What decides about names; the filter leads to it whoever asks a resolver.
+Control resolver_control(const PreparedFacts& facts) {
+  Control control = network_control(facts, Domain::kNameResolution);
+  control.id = "resolver";
+  control.mechanism = "resolver";
+  control.note =
+      "questions to port 53 of any address reach the supervisor's resolver; only names that policy "
+      "allows are asked of the host's";
+  return control;
+}
+
 // The floor: the program itself can bind and connect no TCP socket, whatever a call would ask for.
 Control network_floor_control(const PreparedFacts& facts) {
   Control control =
@@ -208,6 +219,9 @@ void add_network_controls(const PreparedFacts& facts, std::vector<Control>& cont
   }
   if (facts.filter.network.names_stated) {
     controls.push_back(network_control(facts, Domain::kNameResolution));
+  }
+  if (facts.filter.network.answers_names()) {
+    controls.push_back(resolver_control(facts));
   }
 }
 

@@ -133,6 +133,15 @@ NumberAction socket_action(const FilterSpec& spec, std::int32_t number) {
   }
 }
 
+NumberAction receive_action(const FilterSpec& spec, std::int32_t number) {
+  const std::vector<std::int32_t>& calls = receive_calls();
+  if (!spec.network.answers_names() ||
+      std::find(calls.begin(), calls.end(), number) == calls.end()) {
+    return NumberAction::kAllow;
+  }
+  return number == SYS_recvfrom ? NumberAction::kJudgeRecvfrom : NumberAction::kNotify;
+}
+
 NumberAction file_action(const FileSpec& files, std::int32_t number) {
   const bool reads = files.level == FileLevel::kDecisions;
   switch (number) {
@@ -155,10 +164,25 @@ NumberAction judged_action(const FilterSpec& spec, std::int32_t number) {
   if (ipc_call(spec, number) != IpcCall::kNone) {
     return NumberAction::kNotify;
   }
+  if (const NumberAction action = receive_action(spec, number); action != NumberAction::kAllow) {
+    return action;
+  }
   return spec.judges_sockets() ? socket_action(spec, number) : NumberAction::kAllow;
 }
 
 }  // namespace
+
+const std::vector<std::int32_t>& receive_calls() {
+  static const std::vector<std::int32_t> calls = {SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
+                                                  SYS_getpeername};
+  return calls;
+}
+
+bool receives(const seccomp_data& call, const FilterSpec& spec) {
+  return syscall_arch(call.arch, call.nr) == kNativeArch && call.nr >= 0 &&
+         receive_action(spec, call.nr) != NumberAction::kAllow && spec.policy_allows(call.nr) &&
+         !spec.closed.contains(call.nr);
+}
 
 const std::vector<std::int32_t>& network_calls() {
   static const std::vector<std::int32_t> calls = {SYS_connect, SYS_bind,      SYS_listen,

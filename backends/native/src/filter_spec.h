@@ -1,5 +1,7 @@
 #pragma once
 
+#include <linux/seccomp.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,6 +39,7 @@ enum class NumberAction : std::uint8_t {
   kJudgeOpenat,  // in the third
   kNotifyOpen,   // the same, notified but for O_PATH
   kNotifyOpenat,
+  kJudgeRecvfrom,
   kCountFork,   // fork, vfork under a ceiling: notified
   kCountClone,  // clone under a ceiling: notified unless it makes a thread
 };
@@ -97,6 +100,13 @@ IpcCall ipc_call(const FilterSpec& spec, std::int32_t number);
 // The calls on names in the filesystem that FileSpec::judges(); opening is judged by its flags too.
 const std::vector<std::int32_t>& file_calls();
 bool call_on_files(std::int32_t number);
+
+// Those that say who was heard from or is connected to, notified where NetworkSpec::answers_names()
+// (resolver_receive.h).
+const std::vector<std::int32_t>& receive_calls();
+
+// Whether this call is one of them, and nothing else refuses it. From registers alone.
+bool receives(const seccomp_data& call, const FilterSpec& spec);
 
 // The program's action for a native number (not negative, without the x32 bit).
 NumberAction number_action(const FilterSpec& spec, std::int32_t number);

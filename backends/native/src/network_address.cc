@@ -166,6 +166,44 @@ std::string address_text(const InternetAddress& address) {
   return buffer.data();
 }
 
+InternetAddress loopback_address(bool v6, std::uint16_t port) {
+  InternetAddress address;
+  address.v6 = v6;
+  address.port = port;
+  if (v6) {
+    address.bytes.back() = 1;
+  } else {
+    std::copy(kV4Loopback.begin(), kV4Loopback.end(), address.bytes.begin());
+  }
+  return address;
+}
+
+std::vector<std::uint8_t> spell_address(const InternetAddress& address, bool v6,
+                                        std::uint32_t scope) {
+  std::vector<std::uint8_t> bytes(v6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+  if (!v6) {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(address.port);
+    std::copy_n(address.bytes.begin(), 4, reinterpret_cast<std::uint8_t*>(&name.sin_addr));
+    std::memcpy(bytes.data(), &name, sizeof name);
+    return bytes;
+  }
+  sockaddr_in6 name{};
+  name.sin6_family = AF_INET6;
+  name.sin6_port = htons(address.port);
+  name.sin6_scope_id = scope;
+  auto* at = name.sin6_addr.s6_addr;
+  if (address.v6) {
+    std::copy_n(address.bytes.begin(), 16, at);
+  } else {
+    std::copy_n(address.bytes.begin(), 4,
+                std::copy(kMappedPrefix.begin(), kMappedPrefix.end(), at));
+  }
+  std::memcpy(bytes.data(), &name, sizeof name);
+  return bytes;
+}
+
 ReadAddress read_address(const SocketFacts& socket, NetworkCall call,
                          std::span<const std::uint8_t> address) {
   const bool internet = socket.family == AF_INET || socket.family == AF_INET6;

@@ -38,6 +38,14 @@ struct InternetAddress {
 // "10.0.0.1", "fe80::1": without port, brackets or zone.
 std::string address_text(const InternetAddress& address);
 
+// 127.0.0.1 or ::1.
+InternetAddress loopback_address(bool v6, std::uint16_t port);
+
+// The struct sockaddr_in or sockaddr_in6 that names it; with `v6` as a socket of IPv6 spells it,
+// which is mapped for IPv4. `scope`: an interface, of a link-local address.
+std::vector<std::uint8_t> spell_address(const InternetAddress& address, bool v6,
+                                        std::uint32_t scope = 0);
+
 schema::AddressClass address_class(const InternetAddress& address);
 
 enum class AddressReading : std::uint8_t {

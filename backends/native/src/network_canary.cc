@@ -55,18 +55,24 @@ std::optional<SocketCanary> denied_socket_call(const NetworkSpec& spec, Domain d
                                                const std::string& listener) {
   constexpr std::uint16_t kDiscard = 9;
   constexpr std::uint16_t kNames = 53;
+  constexpr std::uint16_t kMulticastNames = 5353;
   constexpr std::uint32_t kDocumentation = 0xC0000201;  // 192.0.2.1, of nobody
   std::vector<SocketCanary> candidates;
   if (domain == Domain::kNetworkEgress && !listener.empty()) {
     candidates.push_back(connect_canary(
         domain, "connect(TCP, a listener of the supervisor on loopback)", SOCK_STREAM, listener));
   }
-  const std::uint16_t port = domain == Domain::kNameResolution ? kNames : kDiscard;
-  const std::string ending = ":" + std::to_string(port) + ")";
-  candidates.push_back(connect_canary(domain, "connect(UDP, 127.0.0.1" + ending, SOCK_DGRAM,
-                                      loopback(INADDR_LOOPBACK, port)));
-  candidates.push_back(connect_canary(domain, "connect(UDP, 192.0.2.1" + ending, SOCK_DGRAM,
-                                      loopback(kDocumentation, port)));
+  // Where names are answered, what asks at port 53 is led to the resolver.
+  const std::vector<std::uint16_t> ports = domain == Domain::kNameResolution
+                                               ? std::vector<std::uint16_t>{kNames, kMulticastNames}
+                                               : std::vector<std::uint16_t>{kDiscard};
+  for (const std::uint16_t port : ports) {
+    const std::string ending = ":" + std::to_string(port) + ")";
+    candidates.push_back(connect_canary(domain, "connect(UDP, 127.0.0.1" + ending, SOCK_DGRAM,
+                                        loopback(INADDR_LOOPBACK, port)));
+    candidates.push_back(connect_canary(domain, "connect(UDP, 192.0.2.1" + ending, SOCK_DGRAM,
+                                        loopback(kDocumentation, port)));
+  }
   for (SocketCanary& candidate : candidates) {
     if (denied_by(spec, candidate)) {
       return std::move(candidate);

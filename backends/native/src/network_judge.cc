@@ -126,15 +126,62 @@ bool is_lookup(const NetworkSpec& spec, bool bind, const InternetAddress& addres
          std::find(kLookupPorts.begin(), kLookupPorts.end(), address.port) != kLookupPorts.end();
 }
 
+bool asks_us(const NetworkSpec& spec, const InternetAddress& address) {
+  constexpr std::uint16_t kNames = 53;
+  return address.port == kNames && spec.answers_names();
+}
+
+NetworkVerdict send_to_resolver(const NetworkSpec& spec, const SocketFacts& socket,
+                                const ReadAddress& read) {
+  NetworkVerdict verdict = pass();
+  verdict.event.rule = spec.names_default;
+  verdict.asked = read.address;
+  // Without an address of its own, IPv6 goes by way of the mapped one.
+  const bool v6 = read.address.v6 && spec.responder.v6_port != 0;
+  verdict.address =
+      spell_address(loopback_address(v6, v6 ? spec.responder.v6_port : spec.responder.v4_port),
+                    socket.family == AF_INET6);
+  return verdict;
+}
+
+// The rule by which an address is open that was given out for a name; the name goes into the event.
+const NetworkRule* rule_by_name(const NetworkSpec& spec, const InternetAddress& address,
+                                std::string_view protocol, Event& event) {
+  const NetworkRule* allows = nullptr;
+  if (!spec.given) {
+    return nullptr;
+  }
+  for (const std::string& name : spec.given->names_of(address, NameGrants::Clock::now())) {
+    const NetworkRule* rule = deciding_rule_by_name(spec, name, address.port, protocol);
+    if (rule == nullptr || rule->whole ||
+        (allows != nullptr && rule->effect == RuleEffect::kAllow)) {
+      continue;
+    }
+    event.object.name = rule->effect == RuleEffect::kAllow ? name : "";
+    allows = rule;
+    if (rule->effect == RuleEffect::kDeny) {
+      break;
+    }
+  }
+  return allows;
+}
+
 // A rule that allows the whole does not speak of lookups; one that names a port does.
-NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, ReadAddress read,
-                              std::string_view protocol) {
+NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, const SocketFacts& socket,
+                              ReadAddress read) {
+  const std::string_view protocol = protocol_of(socket);
   const bool bind = operation_of(call) == "bind";
   const NetworkRule* rule = deciding_rule(spec, bind, read.address, protocol);
-  const bool denies = rule != nullptr && rule->effect == RuleEffect::kDeny;
-  const bool open = spec.egress_stated ? rule != nullptr && !denies : true;
+  if (!bind && asks_us(spec, read.address) && (rule == nullptr || rule->whole)) {
+    return send_to_resolver(spec, socket, read);
+  }
   NetworkVerdict verdict = refuse(spec, std::string(operation_of(call)), EACCES);
   name_address(verdict.event, read.address, protocol);
+  if (rule == nullptr && !bind) {
+    rule = rule_by_name(spec, read.address, protocol, verdict.event);
+  }
+  const bool denies = rule != nullptr && rule->effect == RuleEffect::kDeny;
+  const bool open = spec.egress_stated ? rule != nullptr && !denies : true;
   if (!open) {
     verdict.event.rule = denies ? rule->id : spec.egress_default;
     return verdict;
@@ -225,7 +272,24 @@ NetworkVerdict judge_address(const NetworkSpec& spec, NetworkCall call, const So
     verdict.event.cause = DecisionCause::kFault;
     return verdict;
   }
-  return judge_internet(spec, call, std::move(read), protocol);
+  return judge_internet(spec, call, socket, std::move(read));
+}
+
+NetworkVerdict judge_name(const NetworkSpec& spec, const std::string& name) {
+  NetworkVerdict verdict = refuse(spec, "resolve", EACCES);
+  Event& event = verdict.event;
+  event.domain = Domain::kNameResolution;
+  event.mechanism = "resolver";
+  event.object.type = ObjectType::kName;
+  event.object.name = name;
+  const NameRule* rule = deciding_name_rule(spec, name);
+  verdict.perform = rule != nullptr && rule->effect == RuleEffect::kAllow;
+  event.rule = rule != nullptr ? rule->id : spec.names_default;
+  if (verdict.perform) {
+    event.outcome = DecisionOutcome::kAllowed;
+    event.os_errno = 0;
+  }
+  return verdict;
 }
 
 NetworkVerdict judge_unix(const NetworkSpec& spec, NetworkCall call, const ResolvedSocket& socket) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct NetworkVerdict {
   schema::Event event;
   // judge_address() with `perform`: the address to make the call with (network_address.h).
   std::vector<std::uint8_t> address;
+  // The call asks a resolver, this one: `address` is then that of the supervisor's own, and the
+  // question is judged there.
+  std::optional<InternetAddress> asked;
 };
 
 // A call that no statement of the policy is about: made, with these bytes, and not recorded.
@@ -43,7 +47,8 @@ NetworkVerdict judge_socket(const NetworkSpec& spec, int family, int type, int p
 NetworkVerdict judge_option(const NetworkSpec& spec, int level, int option);
 bool option_carries_route(int level, int option);
 
-// For sockets of every family but AF_UNIX.
+// For sockets of every family but AF_UNIX. Also asks what the run has given out
+// (NetworkSpec::given).
 NetworkVerdict judge_address(const NetworkSpec& spec, NetworkCall call, const SocketFacts& socket,
                              std::span<const std::uint8_t> address);
 
@@ -54,6 +59,10 @@ struct ResolvedSocket {
   std::uint64_t inode = 0;
   std::string abstract_name;
 };
+
+// Of a lookup: outcome, rule, errno and object of its event, but for the question's type and what
+// it is answered. `name` as dns::name_text() writes it. `perform`: it may be looked up.
+NetworkVerdict judge_name(const NetworkSpec& spec, const std::string& name);
 
 // Refused are only sockets behind which names are looked up, when policy closes that.
 NetworkVerdict judge_unix(const NetworkSpec& spec, NetworkCall call, const ResolvedSocket& socket);

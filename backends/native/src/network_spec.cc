@@ -62,10 +62,10 @@ Result<NetworkRule> make_rule(const PolicyRule& rule) {
   if (!endpoint) {
     return obstacle(rule, endpoint.error().message());
   }
-  if (endpoint->kind == HostKind::kName || endpoint->kind == HostKind::kSuffix) {
-    return obstacle(rule, rule.selector.value.display() +
-                              " is a name, and answering lookups is not built yet: an address "
-                              "cannot be told to be that of a name");
+  if (endpoint->kind == HostKind::kName && is_localhost(endpoint->name)) {
+    return obstacle(rule,
+                    rule.selector.value.display() +
+                        " stands for loopback, which no name opens; write 127.0.0.1 or [::1]");
   }
   made.endpoint = std::move(*endpoint);
   return made;
@@ -84,12 +84,20 @@ Result<void> add_names(const Requirement& names, NetworkSpec& spec) {
   spec.names_stated = true;
   spec.names_default = names.default_rule;
   for (const PolicyRule& rule : names.rules) {
-    if (rule.effect == RuleEffect::kAllow) {
-      return obstacle(rule,
-                      "a name may be looked up, and answering lookups is not built yet; "
-                      "`name_resolution: {allow: []}` closes it, and addresses stand in "
-                      "`network.egress`");
+    const bool whole = rule.selector.type == SelectorType::kWhole;
+    if (rule.operation != "resolve" ||
+        !(whole || rule.selector.type == SelectorType::kHostPattern)) {
+      return obstacle(rule, "is no pattern of names to look up");
     }
+    NameRule made{rule.id, rule.effect, {}};
+    if (!whole) {
+      Result<Endpoint> pattern = planner::parse_host_endpoint(rule.selector.value.bytes());
+      if (!pattern || pattern->kind == HostKind::kRange) {
+        return obstacle(rule, rule.selector.value.display() + " is no name");
+      }
+      made.pattern = std::move(*pattern);
+    }
+    spec.name_rules.push_back(std::move(made));
   }
   return {};
 }
@@ -98,8 +106,34 @@ bool covers(const NetworkRule& rule, const Endpoint& one) {
   return rule.whole || planner::endpoint_contains(rule.endpoint, one);
 }
 
+bool covers(const NameRule& rule, const Endpoint& one) {
+  return planner::endpoint_contains(rule.pattern, one);
+}
+
 bool narrower(const NetworkRule& one, const NetworkRule& other) {
   return other.whole || (!one.whole && planner::endpoint_contains(other.endpoint, one.endpoint));
+}
+
+bool narrower(const NameRule& one, const NameRule& other) {
+  return planner::endpoint_contains(other.pattern, one.pattern);
+}
+
+// Deny outranks allow; of one effect the narrowest.
+template <class Rule, class Applies>
+const Rule* decide(const std::vector<Rule>& rules, const Endpoint& one, const Applies& applies) {
+  const Rule* decides = nullptr;
+  for (const Rule& rule : rules) {
+    if (!applies(rule) || !covers(rule, one)) {
+      continue;
+    }
+    const bool outranks = decides == nullptr ||
+                          (rule.effect == RuleEffect::kDeny && decides->effect != rule.effect) ||
+                          (rule.effect == decides->effect && narrower(rule, *decides));
+    if (outranks) {
+      decides = &rule;
+    }
+  }
+  return decides;
 }
 
 }  // namespace
@@ -122,19 +156,33 @@ const NetworkRule* deciding_rule(const NetworkSpec& spec, bool bind, const Inter
   one.range = {address.v6, address.bytes, address.v6 ? 128 : 32};
   one.port = address.port;
   one.protocol = protocol;
-  const NetworkRule* decides = nullptr;
-  for (const NetworkRule& rule : spec.rules) {
-    if (rule.bind != bind || !covers(rule, one)) {
-      continue;
-    }
-    const bool outranks = decides == nullptr ||
-                          (rule.effect == RuleEffect::kDeny && decides->effect != rule.effect) ||
-                          (rule.effect == decides->effect && narrower(rule, *decides));
-    if (outranks) {
-      decides = &rule;
-    }
-  }
-  return decides;
+  return decide(spec.rules, one, [bind](const NetworkRule& rule) { return rule.bind == bind; });
+}
+
+const NetworkRule* deciding_rule_by_name(const NetworkSpec& spec, const std::string& name,
+                                         std::uint16_t port, std::string_view protocol) {
+  Endpoint one;
+  one.kind = HostKind::kName;
+  one.name = name;
+  one.port = port;
+  one.protocol = protocol;
+  return decide(spec.rules, one, [](const NetworkRule& rule) { return !rule.bind; });
+}
+
+const NameRule* deciding_name_rule(const NetworkSpec& spec, const std::string& name) {
+  Endpoint one;
+  one.kind = HostKind::kName;
+  one.name = name;
+  return decide(spec.name_rules, one, [](const NameRule& /*rule*/) { return true; });
+}
+
+bool NetworkSpec::answers_names() const {
+  return std::any_of(name_rules.begin(), name_rules.end(),
+                     [](const NameRule& rule) { return rule.effect == RuleEffect::kAllow; });
+}
+
+bool is_localhost(std::string_view name) {
+  return name == "localhost" || name.ends_with(".localhost");
 }
 
 const std::vector<std::string>& resolver_paths() {

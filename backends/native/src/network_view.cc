@@ -3,7 +3,6 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include <netinet/in.h>
@@ -34,29 +33,12 @@ ActionView answered(const schema::Event& event, bool perform) {
   return view;
 }
 
-std::vector<std::uint8_t> sockaddr_of(const Endpoint& endpoint) {
-  sockaddr_storage storage{};
-  std::size_t size = sizeof(sockaddr_in);
-  if (endpoint.range.v6) {
-    auto* address = reinterpret_cast<sockaddr_in6*>(&storage);
-    address->sin6_family = AF_INET6;
-    address->sin6_port = htons(static_cast<std::uint16_t>(endpoint.port));
-    std::memcpy(&address->sin6_addr, endpoint.range.bytes.data(), sizeof address->sin6_addr);
-    size = sizeof(sockaddr_in6);
-  } else {
-    auto* address = reinterpret_cast<sockaddr_in*>(&storage);
-    address->sin_family = AF_INET;
-    address->sin_port = htons(static_cast<std::uint16_t>(endpoint.port));
-    std::memcpy(&address->sin_addr, endpoint.range.bytes.data(), sizeof address->sin_addr);
-  }
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&storage);
-  return {bytes, bytes + size};
-}
-
 ActionView view_address(const NetworkSpec& spec, const Endpoint& endpoint) {
-  const int family = endpoint.range.v6 ? AF_INET6 : AF_INET;
+  const InternetAddress address{endpoint.range.v6, endpoint.range.bytes,
+                                static_cast<std::uint16_t>(endpoint.port)};
   const NetworkVerdict verdict = judge_address(
-      spec, NetworkCall::kConnect, {family, SOCK_STREAM, IPPROTO_TCP}, sockaddr_of(endpoint));
+      spec, NetworkCall::kConnect, {address.v6 ? AF_INET6 : AF_INET, SOCK_STREAM, IPPROTO_TCP},
+      spell_address(address, address.v6));
   return answered(verdict.event, verdict.perform);
 }
 
@@ -66,31 +48,51 @@ bool fits(const NetworkRule& rule, const Endpoint& endpoint) {
                          rule.endpoint.protocol != "udp"));
 }
 
+constexpr const char* kByAnswer =
+    "it depends on the answer: of the addresses that the supervisor's resolver gives out for the "
+    "name, the public ones that are not this host's are reached; any other only where egress "
+    "allows "
+    "the address itself";
+constexpr const char* kByAddress =
+    "it is the address that is judged: a name that a file leads to an allowed one is reached; ask "
+    "for the address";
+constexpr const char* kNotLookedUp =
+    "the name may not be looked up, so no address is known to be its";
+
+// By an address, whatever name leads to it: a rule of every address, or of ranges.
+const NetworkRule* open_to_all(const NetworkSpec& spec, const Endpoint& endpoint, bool* ranges) {
+  const NetworkRule* open = nullptr;
+  for (const NetworkRule& rule : spec.rules) {
+    if (rule.effect == RuleEffect::kAllow && fits(rule, endpoint)) {
+      *ranges = *ranges || (!rule.whole && rule.endpoint.kind == HostKind::kRange);
+      open = rule.whole || rule.endpoint.kind == HostKind::kAny ? &rule : open;
+    }
+  }
+  return open;
+}
+
 ActionView view_name(const NetworkSpec& spec, const Endpoint& endpoint) {
   ActionView view;
   view.mechanism = "seccomp_user_notification";
   view.recorded = true;
-  bool by_address = false;
-  const NetworkRule* open = nullptr;
-  for (const NetworkRule& rule : spec.rules) {
-    if (rule.effect == RuleEffect::kAllow && fits(rule, endpoint)) {
-      by_address = by_address || !rule.whole;
-      open = rule.whole || rule.endpoint.kind == HostKind::kAny ? &rule : open;
-    }
-  }
-  if (open != nullptr) {
-    view.answer = ActionAnswer::kAllowed;
+  view.answer = ActionAnswer::kAllowed;
+  bool ranges = false;
+  if (const NetworkRule* open = open_to_all(spec, endpoint, &ranges)) {
     view.rule = open->id;
     return view;
   }
-  view.answer = ActionAnswer::kDenied;
-  view.rule = spec.egress_default;
-  view.os_errno = EACCES;
-  if (by_address) {
-    view.note =
-        "it is the address that is judged: a name that a file leads to an allowed one is "
-        "reached; ask for the address";
+  const NetworkRule* named =
+      deciding_rule_by_name(spec, endpoint.name, static_cast<std::uint16_t>(endpoint.port), "tcp");
+  const bool open = named != nullptr && named->effect == RuleEffect::kAllow;
+  if (open && judge_name(spec, endpoint.name).perform) {
+    view.rule = named->id;
+    view.note = kByAnswer;
+    return view;
   }
+  view.answer = ActionAnswer::kDenied;
+  view.rule = named != nullptr && !open ? named->id : spec.egress_default;
+  view.os_errno = EACCES;
+  view.note = open ? kNotLookedUp : ranges ? kByAddress : "";
   return view;
 }
 
@@ -105,15 +107,21 @@ ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
                                             : view_name(spec, *endpoint);
 }
 
-ActionView view_resolve(const NetworkSpec& spec) {
-  ActionView view;
-  view.answer = ActionAnswer::kDenied;
-  view.mechanism = "seccomp_user_notification";
-  view.rule = spec.names_default;
-  view.os_errno = EACCES;
-  view.recorded = true;
-  view.note =
-      "the ports and sockets of resolvers are closed; what a file of hosts says can be read";
+ActionView view_resolve(const NetworkSpec& spec, const std::string& name) {
+  const NetworkVerdict verdict = judge_name(spec, name);
+  ActionView view = answered(verdict.event, verdict.perform);
+  if (!spec.answers_names()) {
+    view.mechanism = "seccomp_user_notification";
+    view.note =
+        "the ports and sockets of resolvers are closed; what a file of hosts says can be read";
+  } else if (verdict.perform) {
+    view.note = "the supervisor's resolver asks the host's file of hosts and its name servers";
+  } else {
+    view.note =
+        "the supervisor's resolver says that there is no such name, and asks nobody; what a file "
+        "of "
+        "hosts says can be read";
+  }
   return view;
 }
 
@@ -130,7 +138,7 @@ ActionView view_network(const std::vector<Requirement>& requirements,
     return view;
   }
   if (action.domain == Domain::kNameResolution) {
-    return spec->names_stated ? view_resolve(*spec) : ActionView{};
+    return spec->names_stated ? view_resolve(*spec, action.object) : ActionView{};
   }
   return spec->egress_stated ? view_connect(*spec, action.object) : ActionView{};
 }

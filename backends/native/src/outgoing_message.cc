@@ -22,44 +22,12 @@ using schema::Result;
 constexpr std::size_t kMaxSpans = 1024;          // UIO_MAXIOV
 constexpr std::uint64_t kMaxTotal = 0x7FFFF000;  // MAX_RW_COUNT
 
-// struct user_msghdr of a 64-bit caller.
-struct RemoteHeader {
-  std::uint64_t name;
-  std::int32_t name_size;
-  std::uint32_t padding;
-  std::uint64_t spans;
-  std::uint64_t num_spans;
-  std::uint64_t control;
-  std::uint64_t control_size;
-  std::uint32_t flags;
-  std::uint32_t more_padding;
-};
-static_assert(sizeof(RemoteHeader) == kMmsghdrLength);
-
 // struct cmsghdr of a 64-bit caller.
 struct ControlHead {
   std::uint64_t size;
   std::int32_t level;
   std::int32_t type;
 };
-
-Result<void> read_spans_of(pid_t tid, const RemoteHeader& header, OutgoingMessage* message) {
-  if (header.num_spans > kMaxSpans) {
-    return kernel_answer(EMSGSIZE);
-  }
-  static_assert(sizeof(RemoteSpan) == 16);
-  message->spans.resize(header.num_spans);
-  AASM_TRY(read_memory(tid, header.spans, message->spans.data(),
-                       message->spans.size() * sizeof(RemoteSpan)));
-  for (RemoteSpan& span : message->spans) {
-    if (span.size > static_cast<std::uint64_t>(LONG_MAX)) {
-      return kernel_answer(EINVAL);
-    }
-    span.size = std::min(span.size, kMaxTotal - message->total);
-    message->total += span.size;
-  }
-  return {};
-}
 
 Result<void> take_rights(pid_t tid, const char* data, std::size_t size, OutgoingMessage* message) {
   for (std::size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
@@ -145,6 +113,25 @@ Result<std::string> read_address(pid_t tid, std::uint64_t address, std::int32_t 
   return bytes;
 }
 
+Result<std::vector<RemoteSpan>> read_span_list(pid_t tid, const RemoteHeader& header,
+                                               std::uint64_t* total) {
+  if (header.num_spans > kMaxSpans) {
+    return kernel_answer(EMSGSIZE);
+  }
+  static_assert(sizeof(RemoteSpan) == 16);
+  std::vector<RemoteSpan> spans(header.num_spans);
+  AASM_TRY(read_memory(tid, header.spans, spans.data(), spans.size() * sizeof(RemoteSpan)));
+  *total = 0;
+  for (RemoteSpan& span : spans) {
+    if (span.size > static_cast<std::uint64_t>(LONG_MAX)) {
+      return kernel_answer(EINVAL);
+    }
+    span.size = std::min(span.size, kMaxTotal - *total);
+    *total += span.size;
+  }
+  return spans;
+}
+
 Result<OutgoingMessage> read_sendto(pid_t tid, const seccomp_data& call) {
   OutgoingMessage message;
   message.total = std::min<std::uint64_t>(call.args[2], kMaxTotal);
@@ -168,7 +155,7 @@ Result<OutgoingMessage> read_msghdr(pid_t tid, pid_t pid, std::uint64_t address,
     constexpr auto kLongest = static_cast<std::int32_t>(sizeof(sockaddr_storage));
     message.name = AASM_TRY(read_address(tid, header.name, std::min(header.name_size, kLongest)));
   }
-  AASM_TRY(read_spans_of(tid, header, &message));
+  message.spans = AASM_TRY(read_span_list(tid, header, &message.total));
   if (header.control != 0) {
     AASM_TRY(read_control({tid, pid, broker}, header, spec, &message));
   }

@@ -28,8 +28,27 @@ struct OutgoingMessage {
 inline constexpr std::uint64_t kMmsghdrSize = 64;
 inline constexpr std::uint64_t kMmsghdrLength = 56;  // of msg_len in it
 
+// struct user_msghdr of a 64-bit caller.
+struct RemoteHeader {
+  std::uint64_t name;
+  std::int32_t name_size;
+  std::uint32_t padding;
+  std::uint64_t spans;
+  std::uint64_t num_spans;
+  std::uint64_t control;
+  std::uint64_t control_size;
+  std::uint32_t flags;
+  std::uint32_t more_padding;
+};
+static_assert(sizeof(RemoteHeader) == kMmsghdrLength);
+
 // An address that a register names. Lengths that the kernel refuses are EINVAL.
 schema::Result<std::string> read_address(pid_t tid, std::uint64_t address, std::int32_t length);
+
+// The spans of memory that a header names, and their bytes together in `total`. EMSGSIZE, EINVAL:
+// as the kernel says of too many or of too large ones.
+schema::Result<std::vector<RemoteSpan>> read_span_list(pid_t tid, const RemoteHeader& header,
+                                                       std::uint64_t* total);
 
 schema::Result<OutgoingMessage> read_sendto(pid_t tid, const seccomp_data& call);
 

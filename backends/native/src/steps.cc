@@ -1,5 +1,7 @@
 #include "steps.h"
 
+#include <algorithm>
+
 #include "filter_spec.h"
 #include "lowering.h"
 #include "process_limits.h"
@@ -35,6 +37,14 @@ std::string filter_sentence(const planner::ExecutionSpec& spec,
 bool states_network(const std::vector<Requirement>& requirements) {
   return requirement_on(requirements, Domain::kNetworkEgress) != nullptr ||
          requirement_on(requirements, Domain::kNameResolution) != nullptr;
+}
+
+bool looks_up_names(const std::vector<Requirement>& requirements) {
+  const Requirement* names = requirement_on(requirements, Domain::kNameResolution);
+  return names != nullptr &&
+         std::any_of(names->rules.begin(), names->rules.end(), [](const schema::PolicyRule& rule) {
+           return rule.effect == schema::RuleEffect::kAllow;
+         });
 }
 
 std::string limits_sentence(const std::vector<Requirement>& requirements) {
@@ -73,6 +83,11 @@ std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) 
     steps.emplace_back(
         "Start the broker, which makes the calls on sockets that policy allows, out of the "
         "program's reach; close all TCP ports to the program itself.");
+  }
+  if (looks_up_names(requirements)) {
+    steps.emplace_back(
+        "Answer the program's questions for names by a resolver in the supervisor, which asks the "
+        "host's name servers only for those that policy allows.");
   }
   steps.push_back(filter_sentence(spec, requirements));
   if (const auto ceiling = process_ceiling(requirements)) {

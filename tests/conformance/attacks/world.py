@@ -30,6 +30,7 @@ POLICIES = {
     "terminal": {"write": ["/dev/tty"]},
     "network": {"network": "egress: [], bind: { allow: [] }"},
     "one_port": {"network": "egress: [{ host: 127.0.0.1/32, ports: [1], protocol: tcp }]"},
+    "by_name": {"network": "allowlist: [api.example.test]"},
 }
 
 

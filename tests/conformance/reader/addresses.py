@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Set, Tuple
 
 UNDECIDED = None
 Bits = Tuple[bool, str]
+Answers = Set[Tuple[str, Bits]]
+MOST_ANSWERS = 65536  # of a hostile ledger no more are kept
 
 
 def number(text: str, most: int) -> Optional[int]:
@@ -35,7 +37,31 @@ def bits_of(text: str) -> Optional[Bits]:
     return width == 128, format(int(parsed), f"0{width}b")[:kept]
 
 
-def covers_address(kind: str, value: str, target: dict[str, Any]) -> Optional[bool]:
+def matches(pattern: bytes, name: bytes) -> bool:
+    """Exact, `*`, or `*.suffix` with at least one label before it (policy.md); a name has no port and no case."""
+    pattern, name = (one.lower().removesuffix(b".") for one in (pattern.split(b":")[0], name))
+    if not name or pattern == b"*":
+        return bool(name)
+    if pattern.startswith(b"*."):
+        return name.endswith(pattern[1:]) and len(name) > len(pattern) - 1 and not name.startswith(b".")
+    return name == pattern
+
+
+def note_answers(lookup: dict[str, Any], answers: Answers) -> None:
+    """What an allowed lookup gave, as long as there is room."""
+    for text in lookup.get("answers", []):
+        own = None if "/" in text else bits_of(text)
+        if own is not None and len(answers) < MOST_ANSWERS:
+            answers.add((lookup["name"], own))
+
+
+def was_given(name: str, own: Bits, answers: Answers) -> Optional[bool]:
+    if (name, own) in answers:
+        return True
+    return False if len(answers) < MOST_ANSWERS else UNDECIDED
+
+
+def covers_address(kind: str, value: str, target: dict[str, Any], answers: Answers) -> Optional[bool]:
     """`kind` is host_pattern (tcp), address_range (it says its protocol) or port (any)."""
     own = None if "/" in target["address"] else bits_of(target["address"])
     if own is None:
@@ -57,6 +83,8 @@ def covers_address(kind: str, value: str, target: dict[str, Any]) -> Optional[bo
     if len(host) > 2 and host[0] == "[" and host[-1] == "]":
         host = host[1:-1]
     stated = bits_of(host)
-    if stated is None:
+    if stated is None and "/" in host:
         return UNDECIDED
+    if stated is None:
+        return matches(host.encode("latin-1"), str(target["name"]).encode("utf-8")) and was_given(str(target["name"]), own, answers)
     return stated[0] == own[0] and own[1].startswith(stated[1])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .addresses import covers_address
+from .addresses import Answers, covers_address, matches
 from .bodies import bytes_of
 
 UNDECIDED = None
 
 
-def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
-    """True, False, or None where the record does not hold what a decision needs."""
+def covers(selector: dict[str, Any], target: dict[str, Any], answers: Answers) -> bool | None:
+    """True, False, or None where the record does not hold what a decision needs. `answers`: of the lookups so far."""
     kind = selector["type"]
     value = bytes_of(selector["value"]) or b""
     name = str(target["name"]).encode("utf-8")
@@ -32,7 +32,7 @@ def covers(selector: dict[str, Any], target: dict[str, Any]) -> bool | None:
     if kind == "socket_path":
         return target["type"] == "socket" and name == value
     if target["type"] == "address":
-        return covers_address(kind, value.decode("latin-1"), target)
+        return covers_address(kind, value.decode("latin-1"), target, answers)
     return kind == "host_pattern" and target["type"] == "name" and matches(value, name)
 
 
@@ -46,13 +46,3 @@ def under(prefix: bytes, path: bytes) -> bool:
     if not normal(prefix) or not normal(path):
         return False
     return path == prefix or path.startswith(prefix if prefix == b"/" else prefix + b"/")
-
-
-def matches(pattern: bytes, name: bytes) -> bool:
-    """Exact, `*`, or `*.suffix` with at least one label before it (policy.md); a name has no port and no case."""
-    pattern, name = (one.lower().removesuffix(b".") for one in (pattern.split(b":")[0], name))
-    if not name or pattern == b"*":
-        return bool(name)
-    if pattern.startswith(b"*."):
-        return name.endswith(pattern[1:]) and len(name) > len(pattern) - 1
-    return name == pattern

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .evidence import in_workload, rule_ids
+from .addresses import Answers, note_answers
 from .coverage import covers
 from .facts import BATCHES, Event, Facts
 
@@ -16,18 +17,21 @@ Found = tuple[str, int]
 
 
 def event_contradictions(facts: Facts) -> Iterator[Found]:
+    answers: Answers = set()
     for event in facts.events:
         if event.observation or not in_workload(facts, event):
             continue
         if event.data["outcome"] == "allowed":
-            yield from _allowed(facts, event)
+            if (event.data["domain"], event.data["operation"]) == ("name_resolution", "resolve"):
+                note_answers(event.data["object"], answers)
+            yield from _allowed(facts, event, answers)
         elif event.data["outcome"] == "denied":
-            yield from _denied(facts, event)
+            yield from _denied(facts, event, answers)
     yield from _numbers(facts)
     yield from _totals(facts)
 
 
-def _allowed(facts: Facts, event: Event) -> Iterator[Found]:
+def _allowed(facts: Facts, event: Event, answers: Answers) -> Iterator[Found]:
     data, seq = event.data, event.record.seq
     plan, requirement = facts.before("plan.resolved", event), facts.requirement_before(event)
     outcome = next((one for one in plan["outcomes"] if one["domain"] == data["domain"]), None) if plan else None
@@ -43,15 +47,15 @@ def _allowed(facts: Facts, event: Event) -> Iterator[Found]:
         return
     operations = {rule["operation"] for rule in cited}
     others = [rule for rule in rules if rule["effect"] == "deny" and rule["operation"] in operations]
-    if any(rule["effect"] == "deny" for rule in cited) or any(covers(rule["selector"], data["object"]) for rule in others):
+    if any(rule["effect"] == "deny" for rule in cited) or any(covers(rule["selector"], data["object"], answers) for rule in others):
         yield "allowed_by_deny_rule", seq
         return
-    covered = [covers(rule["selector"], data["object"]) for rule in cited]
+    covered = [covers(rule["selector"], data["object"], answers) for rule in cited]
     if True not in covered:
         yield ("object_coverage_undecided", facts.run.last_seq) if None in covered else ("allowed_outside_rule", seq)
 
 
-def _denied(facts: Facts, event: Event) -> Iterator[Found]:
+def _denied(facts: Facts, event: Event, answers: Answers) -> Iterator[Found]:
     data, seq = event.data, event.record.seq
     if data["reply"] == "accepted" and not 1 <= data["errno"] <= 4095:
         yield "denied_without_errno", seq
@@ -62,16 +66,16 @@ def _denied(facts: Facts, event: Event) -> Iterator[Found]:
     if nothing or facts.opened["enforcement_mode"] == "disabled":
         yield "denied_without_boundary", facts.started.seq if facts.started else seq
     requirement = facts.requirement_before(event)
-    if requirement is not None and data["rule"] in rule_ids(requirement) and _allows(facts, requirement, data):
+    if requirement is not None and data["rule"] in rule_ids(requirement) and _allows(facts, requirement, data, answers):
         yield "denied_against_policy", seq
 
 
-def _allows(facts: Facts, requirement: dict[str, Any], data: dict[str, Any]) -> bool:
+def _allows(facts: Facts, requirement: dict[str, Any], data: dict[str, Any], answers: Answers) -> bool:
     if data["object"]["arch"] not in ("", facts.opened["host"]["machine"]):
         return False
     deciding = EXACT + (OF_ADDRESSES if data["object"]["type"] == "address" else ())
     effects = {rule["effect"] for rule in requirement["rules"] if rule["selector"]["type"] in deciding
-               and rule["operation"] == data["operation"] and covers(rule["selector"], data["object"])}
+               and rule["operation"] == data["operation"] and covers(rule["selector"], data["object"], answers)}
     return effects == {"allow"}
 
 

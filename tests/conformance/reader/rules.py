@@ -135,6 +135,8 @@ def _batch(body: Body) -> Iterator[Rule]:
         yield ("device" in target) == ("inode" in target), "device and inode"
         for member in ("address", "port", "protocol", "address_class"):
             yield (member in target) == (target["type"] == "address"), member + " of an object"
+        yield "query" not in target or (target["type"] == "name" and target["query"] != ""), "query of an object"
+        yield "answers" not in target or ("query" in target and "" not in target["answers"]), "answers of an object"
         yield target.get("address") != "" and target.get("protocol") != "", "address and protocol"
         yield 0 <= target.get("port", 0) <= 65535, "port"
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "address_coverage.h"
 #include "sample_run.h"
 
 namespace aasm::claims {
@@ -128,7 +129,7 @@ TEST(CoverageTest, ASelectorCoversObjectsOfItsOwnTypeOnly) {
       {"other socket", SelectorType::kSocketPath, "/run/s", named(ObjectType::kSocket, "/run/t"),
        Coverage::kNotCovered},
       {"an address against a name", SelectorType::kHostPattern, "a.example",
-       test::address_object("192.0.2.1", 443, "tcp"), Coverage::kUndecided},
+       test::address_object("192.0.2.1", 443, "tcp"), Coverage::kNotCovered},
       {"an address against a range", SelectorType::kAddressRange, "10.0.0.0/8:443/tcp",
        test::address_object("10.0.0.1", 443, "tcp"), Coverage::kCovered},
       {"a name against a range", SelectorType::kAddressRange, "10.0.0.0/8",
@@ -175,7 +176,7 @@ TEST(CoverageTest, AnAddressIsCoveredWhenHostPortAndProtocolFit) {
       {range, "::/0:5432/tcp", "::1", 5432, "tcp", covered},
       {range, "::/0:5432/tcp", "10.0.0.1", 5432, "tcp", outside},
       {range, "[::1]:5432/tcp", "0:0:0:0:0:0:0:1", 5432, "tcp", covered},
-      {range, "db.example:5432/tcp", "10.0.0.1", 5432, "tcp", undecided},
+      {range, "db.example:5432/tcp", "10.0.0.1", 5432, "tcp", outside},
       {range, "db.example:5432/tcp", "10.0.0.1", 5433, "tcp", outside},
       {range, "10.0.0.0/33:5432/tcp", "10.0.0.1", 5432, "tcp", undecided},
       {range, "10.0.0.0/8:05432/tcp", "10.0.0.1", 5432, "tcp", undecided},
@@ -190,17 +191,47 @@ TEST(CoverageTest, AnAddressIsCoveredWhenHostPortAndProtocolFit) {
       {host, "*", "192.0.2.1", 0, "tcp", covered},
       {host, "192.0.2.1", "192.0.2.1", 22, "tcp", covered},
       {host, "[::1]", "::1", 22, "tcp", covered},
-      {host, "*.example.org:443", "192.0.2.1", 443, "tcp", undecided},
+      {host, "*.example.org:443", "192.0.2.1", 443, "tcp", outside},
       {host, "*.example.org:443", "192.0.2.1", 80, "tcp", outside},
       {port, "127.0.0.1:8080", "127.0.0.1", 8080, "udp", covered},
       {port, "127.0.0.1:8080", "0.0.0.0", 8080, "tcp", outside},
-      {port, "localhost:8080", "127.0.0.1", 8080, "tcp", undecided},
+      {port, "localhost:8080", "127.0.0.1", 8080, "tcp", outside},
   };
   for (const AddressRow& row : rows) {
     EXPECT_EQ(covers({row.type, schema::PathBytes(row.selector)},
                      test::address_object(row.address, row.port, row.protocol)),
               row.expected)
         << row.selector << " and " << row.address << " " << row.port << "/" << row.protocol;
+  }
+}
+
+TEST(CoverageTest, AnAddressThatWasGivenOutForANameIsCoveredByRulesOfThatName) {
+  const auto covered = Coverage::kCovered;
+  const auto outside = Coverage::kNotCovered;
+  const auto range = SelectorType::kAddressRange;
+  const auto host = SelectorType::kHostPattern;
+  const std::vector<std::tuple<SelectorType, const char*, const char*, Coverage>> rows = {
+      {range, "db.example:443/tcp", "db.example", covered},
+      {range, "db.example:443/tcp", "DB.Example.", covered},
+      {range, "db.example:443/udp", "db.example", outside},
+      {range, "db.example:443/tcp", "other.example", outside},
+      {range, "198.51.100.0/24:443/tcp", "db.example", outside},
+      {host, "*.example:443", "db.example", covered},
+      {host, "*.example:443", "example", outside},
+      {host, "*.example:443", "a.b.example", covered},
+      {host, "*.example:80", "db.example", outside},
+      {host, "db.example:443", "", outside},
+  };
+  for (const auto& [type, selector, name, expected] : rows) {
+    schema::EventObject lookup;
+    lookup.name = name;
+    lookup.answers = std::vector<std::string>{"192.0.2.1"};
+    NameAnswers answers;
+    note_answers(lookup, answers);
+    schema::EventObject object = test::address_object("192.0.2.1", 443, "tcp");
+    object.name = name;
+    EXPECT_EQ(covers({type, schema::PathBytes(selector)}, object, &answers), expected)
+        << selector << " and " << name;
   }
 }
 

@@ -92,6 +92,42 @@ TEST(NetworkFilterTest, SendtoIsSeenWithAnAddressOrAFastOpenAndRunsWithoutBoth) 
   }
 }
 
+FilterSpec with_names(FilterSpec spec, const char* pattern) {
+  schema::Requirement names;
+  names.domain = schema::Domain::kNameResolution;
+  names.default_rule = "name_resolution.allow";
+  if (*pattern != '\0') {
+    schema::PolicyRule rule;
+    rule.id = "name_resolution.allow[0]";
+    rule.operation = "resolve";
+    rule.selector = {schema::SelectorType::kHostPattern, schema::PathBytes(pattern)};
+    names.rules = {rule};
+  }
+  spec.network = make_network_spec(nullptr, &names).value();
+  return spec;
+}
+
+TEST(NetworkFilterTest, WhoIsHeardFromIsSeenWhereNamesAreAnsweredAndNotElse) {
+  const FilterSpec answers = with_names(unstated_spec(), "a.example");
+  const FilterSpec closed = with_names(unstated_spec(), "");
+  for (const long number : {SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_getpeername}) {
+    for (const std::uint64_t address : {0ULL, 1ULL, 1ULL << 32U}) {
+      const seccomp_data call =
+          native_call(static_cast<std::int32_t>(number), {3, 4, 5, 0, address, 6});
+      const bool says_nothing = number == SYS_recvfrom && address == 0;
+      EXPECT_EQ(allowed(build_filter(answers), call), says_nothing) << number << ' ' << address;
+      EXPECT_TRUE(receives(call, answers));
+      EXPECT_EQ(classify({call, 1, 1}, answers).answer, AnswerKind::kContinue);
+      EXPECT_FALSE(classify({call, 1, 1}, answers).recorded);
+      EXPECT_TRUE(allowed(build_filter(closed), call));
+      EXPECT_FALSE(receives(call, closed));
+    }
+  }
+  const FilterSpec listed = with_names(spec_of(syscall_policy({"read"})), "a.example");
+  EXPECT_FALSE(receives(native_call(SYS_recvmsg), listed)) << "the list of calls refuses it";
+  EXPECT_EQ(classify({native_call(SYS_recvmsg), 1, 1}, listed).answer, AnswerKind::kRefuse);
+}
+
 TEST(NetworkFilterTest, OptionsThatCarryARouteAreRefusedAndOthersRunUnseen) {
   const FilterSpec spec = with_network(unstated_spec());
   const std::vector<sock_filter> program = build_filter(spec);

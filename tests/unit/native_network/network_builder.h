@@ -98,6 +98,16 @@ inline schema::Requirement no_names() {
   return made;
 }
 
+inline schema::Requirement names(std::initializer_list<const char*> patterns) {
+  schema::Requirement made = no_names();
+  for (const char* pattern : patterns) {
+    made.rules.push_back(net_rule("n" + std::to_string(made.rules.size()),
+                                  schema::RuleEffect::kAllow, "resolve",
+                                  schema::SelectorType::kHostPattern, pattern));
+  }
+  return made;
+}
+
 inline NetworkSpec spec_of(const schema::Requirement& requirement) {
   return make_network_spec(&requirement, nullptr).value();
 }

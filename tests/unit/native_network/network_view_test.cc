@@ -15,6 +15,7 @@ using schema::Domain;
 using schema::Requirement;
 using testing::egress;
 using testing::host;
+using testing::names;
 using testing::no_names;
 using testing::range;
 using testing::whole;
@@ -62,9 +63,24 @@ TEST(NetworkViewTest, LookupsAreDeniedWhereTheyAreStatedAndElseNotMediated) {
   EXPECT_EQ(view_network({no_names()}, resolve).rule, "name_resolution.allow");
   EXPECT_EQ(view_network({egress({})}, resolve).answer, ActionAnswer::kNotMediated);
   EXPECT_EQ(connect({no_names()}, "10.0.0.1:80").answer, ActionAnswer::kNotMediated);
-  const ActionView named = connect({egress({host("h", "a.example:443")})}, "a.example:443");
-  EXPECT_EQ(named.answer, ActionAnswer::kNotMediated);
-  EXPECT_NE(named.note.find("answering lookups is not built"), std::string::npos);
+}
+
+TEST(NetworkViewTest, ARuleByNameDependsOnTheAnswerAndOnTheLookup) {
+  const Requirement by_name = egress({host("h", "*.example:443")});
+  const ActionView named = connect({by_name, names({"a.example"})}, "a.example:443");
+  EXPECT_EQ(named.answer, ActionAnswer::kAllowed);
+  EXPECT_EQ(named.rule, "h");
+  EXPECT_NE(named.note.find("depends on the answer"), std::string::npos);
+  for (const Requirement& closed : {no_names(), names({"b.example"})}) {
+    const ActionView unknown = connect({by_name, closed}, "a.example:443");
+    EXPECT_EQ(unknown.answer, ActionAnswer::kDenied);
+    EXPECT_NE(unknown.note.find("may not be looked up"), std::string::npos);
+  }
+  EXPECT_EQ(connect({by_name, names({"*"})}, "a.example:80").answer, ActionAnswer::kDenied);
+  const planner::Action resolve{Domain::kNameResolution, "resolve", "a.example"};
+  EXPECT_EQ(view_network({names({"*.example"})}, resolve).rule, "n0");
+  EXPECT_EQ(view_network({names({"*.example"})}, resolve).answer, ActionAnswer::kAllowed);
+  EXPECT_EQ(view_network({names({"*.other"})}, resolve).answer, ActionAnswer::kDenied);
 }
 
 }  // namespace

@@ -162,6 +162,28 @@ TEST(RecordTest, APathAndNothingElseHasASecondPathDeviceAndInode) {
   }
 }
 
+TEST(RecordTest, ANameAndNothingElseIsAskedForAndAnswered) {
+  EventObject name;
+  name.type = ObjectType::kName;
+  name.name = "api.example.com";
+  EXPECT_TRUE(name.check());
+  name.query = "A";
+  EXPECT_TRUE(name.check());
+  name.answers = std::vector<std::string>{"192.0.2.1"};
+  EXPECT_TRUE(name.check());
+  const std::pair<const char*, std::function<void(EventObject&)>> faults[] = {
+      {"an empty question", [](EventObject& o) { o.query = ""; }},
+      {"an empty answer", [](EventObject& o) { o.answers->emplace_back(); }},
+      {"an answer to no question", [](EventObject& o) { o.query.reset(); }},
+      {"another type", [](EventObject& o) { o.type = ObjectType::kNone; }},
+  };
+  for (const auto& [what, change] : faults) {
+    EventObject faulty = name;
+    change(faulty);
+    EXPECT_FALSE(faulty.check()) << what;
+  }
+}
+
 TEST(RecordTest, AMissingFieldIsRefusedUnlessItIsOptional) {
   for (const RecordBody& body : sample_bodies()) {
     JsonValue json = write_body(body);

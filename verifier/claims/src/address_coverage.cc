@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aasm/schema/address_range.h"
 
@@ -62,9 +63,38 @@ std::optional<Statement> cut(SelectorType type, std::string_view text) {
   return statement.port ? std::optional<Statement>(statement) : std::nullopt;
 }
 
+// No address has a length of its own in its bytes, and the rest is the name.
+std::string answer_key(const std::string& name, const AddressRange& address) {
+  std::string key(1, address.v6 ? '6' : '4');
+  key.append(address.bytes.begin(), address.bytes.end());
+  return key + name;
+}
+
+Coverage was_given(const std::string& name, const AddressRange& address,
+                   const NameAnswers* answers) {
+  if (answers == nullptr) {
+    return Coverage::kNotCovered;
+  }
+  if (answers->contains(answer_key(name, address))) {
+    return Coverage::kCovered;
+  }
+  return answers->size() < kMostNameAnswers ? Coverage::kNotCovered : Coverage::kUndecided;
+}
+
 }  // namespace
 
-Coverage covers_address(const schema::Selector& selector, const schema::EventObject& object) {
+void note_answers(const schema::EventObject& lookup, NameAnswers& answers) {
+  for (const std::string& text : lookup.answers.value_or(std::vector<std::string>())) {
+    const std::optional<AddressRange> address =
+        text.find('/') == std::string::npos ? parse_range(text) : std::nullopt;
+    if (address && answers.size() < kMostNameAnswers) {
+      answers.insert(answer_key(lookup.name, *address));
+    }
+  }
+}
+
+Coverage covers_address(const schema::Selector& selector, const schema::EventObject& object,
+                        const NameAnswers* answers) {
   const std::optional<AddressRange> address =
       object.address && object.address->find('/') == std::string::npos
           ? parse_range(*object.address)
@@ -88,8 +118,12 @@ Coverage covers_address(const schema::Selector& selector, const schema::EventObj
     host = host.substr(1, host.size() - 2);
   }
   const std::optional<AddressRange> range = parse_range(host);
-  if (!range) {
+  if (!range && host.find('/') != std::string_view::npos) {
     return Coverage::kUndecided;
+  }
+  if (!range) {
+    return host_matches(host, object.name) ? was_given(object.name, *address, answers)
+                                           : Coverage::kNotCovered;
   }
   return schema::range_contains(*range, *address) ? Coverage::kCovered : Coverage::kNotCovered;
 }

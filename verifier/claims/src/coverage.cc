@@ -59,6 +59,29 @@ std::string folded_name(std::string_view name) {
   return folded;
 }
 
+bool number_is(const EventObject& object, std::string_view decimal) {
+  return object.name == decimal || (object.number && std::to_string(*object.number) == decimal);
+}
+
+Coverage covers_endpoint(const schema::Selector& selector, const EventObject& object,
+                         const NameAnswers* answers) {
+  if (object.type == ObjectType::kAddress) {
+    return covers_address(selector, object, answers);
+  }
+  return decided(selector.type == SelectorType::kHostPattern && object.type == ObjectType::kName &&
+                 host_matches(selector.value.bytes(), object.name));
+}
+
+// What a group (@name) holds stands in no record.
+Coverage covers_call(const std::string& value, const EventObject& object) {
+  if (object.type != ObjectType::kSyscall) {
+    return Coverage::kNotCovered;
+  }
+  return value.rfind('@', 0) == 0 ? Coverage::kUndecided : decided(object.name == value);
+}
+
+}  // namespace
+
 bool host_matches(std::string_view pattern_text, std::string_view name_text) {
   const std::string pattern = folded_name(pattern_text.substr(0, pattern_text.find(':')));
   const std::string name = folded_name(name_text);
@@ -75,29 +98,8 @@ bool host_matches(std::string_view pattern_text, std::string_view name_text) {
   return name.size() > suffix.size() && name.ends_with(suffix) && name.front() != '.';
 }
 
-bool number_is(const EventObject& object, std::string_view decimal) {
-  return object.name == decimal || (object.number && std::to_string(*object.number) == decimal);
-}
-
-Coverage covers_endpoint(const schema::Selector& selector, const EventObject& object) {
-  if (object.type == ObjectType::kAddress) {
-    return covers_address(selector, object);
-  }
-  return decided(selector.type == SelectorType::kHostPattern && object.type == ObjectType::kName &&
-                 host_matches(selector.value.bytes(), object.name));
-}
-
-// What a group (@name) holds stands in no record.
-Coverage covers_call(const std::string& value, const EventObject& object) {
-  if (object.type != ObjectType::kSyscall) {
-    return Coverage::kNotCovered;
-  }
-  return value.rfind('@', 0) == 0 ? Coverage::kUndecided : decided(object.name == value);
-}
-
-}  // namespace
-
-Coverage covers(const schema::Selector& selector, const EventObject& object) {
+Coverage covers(const schema::Selector& selector, const EventObject& object,
+                const NameAnswers* answers) {
   const std::string& value = selector.value.bytes();
   switch (selector.type) {
     case SelectorType::kWhole:
@@ -114,7 +116,7 @@ Coverage covers(const schema::Selector& selector, const EventObject& object) {
     case SelectorType::kHostPattern:
     case SelectorType::kAddressRange:
     case SelectorType::kPort:
-      return covers_endpoint(selector, object);
+      return covers_endpoint(selector, object, answers);
     case SelectorType::kSocketPath:
       return decided(object.type == ObjectType::kSocket && object.name == value);
     case SelectorType::kLimit:

@@ -40,12 +40,13 @@ bool decides_alone(SelectorType type, schema::ObjectType object) {
   return false;
 }
 
-bool covered_by(const Requirement& requirement, const Event& event, RuleEffect effect) {
+bool covered_by(const Requirement& requirement, const Event& event, RuleEffect effect,
+                const NameAnswers& answers) {
   return std::any_of(requirement.rules.begin(), requirement.rules.end(),
                      [&](const PolicyRule& rule) {
                        return rule.effect == effect && rule.operation == event.operation &&
                               decides_alone(rule.selector.type, event.object.type) &&
-                              covers(rule.selector, event.object) == Coverage::kCovered;
+                              covers(rule.selector, event.object, &answers) == Coverage::kCovered;
                      });
 }
 
@@ -69,8 +70,8 @@ void RunFacts::check_denied(const RecordMark& mark, const Event& event) {
   const Requirement* stated = requirement(event.domain);
   if (event.cause == DecisionCause::kPolicy && stated != nullptr &&
       stated->names_rule(event.rule) && !is_foreign(*this, event) &&
-      covered_by(*stated, event, RuleEffect::kAllow) &&
-      !covered_by(*stated, event, RuleEffect::kDeny)) {
+      covered_by(*stated, event, RuleEffect::kAllow, name_answers_) &&
+      !covered_by(*stated, event, RuleEffect::kDeny, name_answers_)) {
     log_.note(ContradictionCode::kDeniedAgainstPolicy, mark.seq,
               where + ", rule " + shown(event.rule));
   }

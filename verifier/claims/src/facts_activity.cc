@@ -4,6 +4,7 @@
 
 #include "aasm/claims/facts.h"
 
+#include "address_coverage.h"
 #include "conjuncts.h"
 #include "coverage.h"
 #include "text.h"
@@ -43,7 +44,7 @@ struct CitedRule {
   Coverage coverage = Coverage::kNotCovered;
 };
 
-CitedRule look_up(const Requirement& requirement, const Event& event) {
+CitedRule look_up(const Requirement& requirement, const Event& event, const NameAnswers& answers) {
   CitedRule cited;
   for (const PolicyRule& rule : requirement.rules) {
     if (rule.id != event.rule) {
@@ -51,7 +52,7 @@ CitedRule look_up(const Requirement& requirement, const Event& event) {
     }
     cited.found = true;
     cited.denies = cited.denies || rule.effect == schema::RuleEffect::kDeny;
-    const Coverage coverage = covers(rule.selector, event.object);
+    const Coverage coverage = covers(rule.selector, event.object, &answers);
     if (coverage == Coverage::kCovered ||
         (coverage == Coverage::kUndecided && cited.coverage == Coverage::kNotCovered)) {
       cited.coverage = coverage;
@@ -61,11 +62,11 @@ CitedRule look_up(const Requirement& requirement, const Event& event) {
 }
 
 // A deny rule of the same operation outranks whatever allow rule was cited.
-bool is_outranked(const Requirement& requirement, const Event& event) {
+bool is_outranked(const Requirement& requirement, const Event& event, const NameAnswers& answers) {
   return std::any_of(
       requirement.rules.begin(), requirement.rules.end(), [&](const PolicyRule& rule) {
         return rule.effect == schema::RuleEffect::kDeny && rule.operation == event.operation &&
-               covers(rule.selector, event.object) == Coverage::kCovered;
+               covers(rule.selector, event.object, &answers) == Coverage::kCovered;
       });
 }
 
@@ -158,6 +159,10 @@ void RunFacts::judge_decision(const RecordMark& mark, const Event& event) {
       !is_self_protection_rule(*this, event.rule)) {
     activity.evaluated = add_saturating(activity.evaluated, event.count);
   }
+  if (event.domain == schema::Domain::kNameResolution && event.operation == "resolve" &&
+      event.outcome == DecisionOutcome::kAllowed) {
+    note_answers(event.object, name_answers_);
+  }
   check_allowed(mark, event);
   check_denied(mark, event);
 }
@@ -173,7 +178,7 @@ void RunFacts::check_allowed(const RecordMark& mark, const Event& event) {
   const std::string where = name_of(event.domain) + ", event " + std::to_string(event.number) +
                             ", rule " + shown(event.rule);
   const Requirement* stated = requirement(event.domain);
-  const CitedRule cited = stated == nullptr ? CitedRule{} : look_up(*stated, event);
+  const CitedRule cited = stated == nullptr ? CitedRule{} : look_up(*stated, event, name_answers_);
   if (!cited.found) {
     // The default rule of a list is what a denial cites: it never allows.
     const bool is_default = stated != nullptr && stated->default_rule == event.rule;
@@ -182,7 +187,7 @@ void RunFacts::check_allowed(const RecordMark& mark, const Event& event) {
               mark.seq, where);
     return;
   }
-  if (cited.denies || is_outranked(*stated, event)) {
+  if (cited.denies || is_outranked(*stated, event, name_answers_)) {
     log_.note(ContradictionCode::kAllowedByDenyRule, mark.seq, where);
     return;
   }

@@ -16,8 +16,10 @@ namespace aasm::schema {
 
 // What a decision is about. syscall: `name` ("ptrace" or "syscall_4095"), `number` and `arch`.
 // path: `path`, symlink-free as the kernel names it, and of what is there device and inode.
-// address: what was reached or bound, after parsing. socket: `name`, the path of a unix socket or
-// the numbers a socket was asked for with. Others: `name`.
+// address: what was reached or bound, after parsing; `name` is the host name for which it had been
+// given out, where it is by that name that it may be reached. socket: `name`, the path of a unix
+// socket or the numbers a socket was asked for with. Others: `name`; of a lookup also what was asked
+// for and given.
 struct EventObject {
   ObjectType type = ObjectType::kNone;
   std::string name;
@@ -32,6 +34,8 @@ struct EventObject {
   std::optional<std::int64_t> port;     // 0 to 65535
   std::optional<std::string> protocol;  // tcp, udp
   std::optional<AddressClass> address_class;
+  std::optional<std::string> query;                 // of a name: A, AAAA, or the number of the type
+  std::optional<std::vector<std::string>> answers;  // the addresses given, as `address` is written
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -48,6 +52,8 @@ struct EventObject {
     v.field("port", self.port);
     v.field("protocol", self.protocol);
     v.field("address_class", self.address_class);
+    v.field("query", self.query);
+    v.field("answers", self.answers);
   }
   Result<void> check() const;
   bool operator==(const EventObject&) const = default;

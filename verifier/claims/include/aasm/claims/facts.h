@@ -13,6 +13,7 @@
 #include "aasm/claims/conjunct.h"
 #include "aasm/claims/contradictions.h"
 #include "aasm/claims/denials.h"
+#include "aasm/claims/name_answers.h"
 #include "aasm/schema/policy_parts.h"
 #include "aasm/schema/record.h"
 
@@ -235,6 +236,7 @@ class RunFacts {
   EventTotals totals_;
   CredentialNames credentials_;
   std::optional<schema::Sha256> plan_digest_;
+  NameAnswers name_answers_;
   ContradictionLog log_;
   std::int64_t undecided_coverage_ = 0;
 };
