@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls on sockets: plain beside `aasm run exec` with `network` stated. Time for each call, in microseconds.
+"""Calls on sockets and signals: plain beside `aasm run exec` with `network` and `ipc` stated. Time for each call, in microseconds.
 
     AASM=build/release/bin/aasm bench/network.py [--rounds N]
 
@@ -25,16 +25,20 @@ spec:
     write: {{ allow: ["${{WORKDIR}}", /dev/null] }}
   syscalls: {{ allow: ["@default"] }}
   network: {{ egress: [{{ host: 127.0.0.1/32, ports: [{tcp}], protocol: tcp }}, {{ host: 127.0.0.1/32, ports: [{udp}], protocol: udp }}] }}
+  ipc: {{ unix_sockets: {{ allow: [{listed}] }}, abstract_sockets: deny, signals: inside }}
 """
 
 WORK = """
-import json, socket, struct, sys, time
+import json, os, socket, struct, sys, time
 tcp, udp, closed = (int(a) for a in sys.argv[1:4])
+listed, other = sys.argv[4:6]
 linger = struct.pack("ii", 1, 0)
 def connect(port, blocking):
     s = socket.socket(); s.setblocking(blocking)
     s.connect_ex(("127.0.0.1", port))
     s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger); s.close()
+def unix(name):
+    s = socket.socket(socket.AF_UNIX); s.connect_ex(name); s.close()
 out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 joined = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); joined.connect(("127.0.0.1", udp))
 rows = {
@@ -44,6 +48,9 @@ rows = {
     "sendto an address, allowed": lambda: out.sendto(b"x", ("127.0.0.1", udp)),
     "sendmsg, connected": lambda: joined.sendmsg([b"x"]),
     "send, connected (not seen)": lambda: joined.send(b"x"),
+    "unix connect, listed": lambda: unix(listed),
+    "unix connect, denied (plain: done)": lambda: unix(other),
+    "kill of oneself": lambda: os.kill(os.getpid(), 0),
 }
 result = {}
 for name, call in rows.items():
@@ -72,12 +79,18 @@ def main():
     closed = socket.socket()
     closed.bind(("127.0.0.1", 0))
     tcp, udp, none = (s.getsockname()[1] for s in (listener, sink, closed))
-    program = ["/usr/bin/python3", "-c", WORK, str(tcp), str(udp), str(none)]
     with tempfile.TemporaryDirectory(prefix="aasm-bench-") as root:
         work = pathlib.Path(root) / "work"
         work.mkdir()
+        names = [f"{root}/listed.sock", f"{root}/other.sock"]
+        servers = [socket.socket(socket.AF_UNIX) for _ in names]
+        for server, name in zip(servers, names):
+            server.bind(name)
+            server.listen(512)
+            threading.Thread(target=accept_for_ever, args=(server,), daemon=True).start()
+        program = ["/usr/bin/python3", "-c", WORK, str(tcp), str(udp), str(none), *names]
         policy = pathlib.Path(root) / "policy.yaml"
-        policy.write_text(POLICY.format(tcp=tcp, udp=udp))
+        policy.write_text(POLICY.format(tcp=tcp, udp=udp, listed=names[0]))
         env = {**os.environ, "AASM_HOME": root + "/home"}
         subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
         confined = [aasm, "run", "exec", "--policy", str(policy), "--", *program]

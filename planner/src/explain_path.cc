@@ -64,9 +64,13 @@ class PathExplainer {
         AASM_TRY(entry ? name_in_directory(std::string(one)) : file(std::string(one)));
       }
     }
+    if (operation == "connect") {
+      AASM_TRY(socket());
+    }
     if (out_.answers.empty()) {
       return Error(ErrorCode::kInvalidArgument,
-                   "the operations on a path are read, write, execute, create and remove");
+                   "the operations on a path are read, write, execute, create and remove, and of a "
+                   "unix socket connect");
     }
     return std::move(out_);
   }
@@ -81,6 +85,26 @@ class PathExplainer {
     if (operation == "execute" && target_.exists && !target_.is_directory) {
       AASM_TRY(follow_execution(input_, target_.resolved, out_.answers.back(), out_.notes));
     }
+    return {};
+  }
+
+  // The rules on sockets name them as policy has them, links and all.
+  Result<void> socket() {
+    Selector object{SelectorType::kSocketPath, schema::PathBytes(target_.resolved)};
+    for (const schema::Requirement& requirement : input_.requirements) {
+      for (const schema::PolicyRule& rule : requirement.rules) {
+        if (rule.selector.type == SelectorType::kSocketPath &&
+            AASM_TRY(input_.host.resolve(rule.selector.value.bytes())).resolved ==
+                target_.resolved) {
+          object = rule.selector;
+        }
+      }
+    }
+    Action action{Domain::kIpc, "connect", target_.resolved};
+    const PolicySaying saying = what_policy_says(input_, action, object, object);
+    out_.answers.push_back(explain_action(input_, std::move(action), saying));
+    out_.answers.back().host_errno =
+        target_.exists ? input_.host.permits(target_.resolved, W_OK) : target_.os_errno;
     return {};
   }
 

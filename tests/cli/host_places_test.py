@@ -228,6 +228,18 @@ class Clock(host_case.HostCase):
                 report = self.assert_verified()
                 self.assertGreater(report["coverage"]["clock_steps"], 0, report["coverage"])
 
+    def test_a_limit_on_wall_clock_time_follows_no_step(self):
+        """Neither is a program ended when the clock is set forward, nor does one go on when it is set back."""
+        self.write_policy(self.policy.read_text() + "  resources: { wall_clock_seconds: 2 }\n")
+        for seconds, sleep, status in ((3600, "0.5", 0), (-3600, "30", 124)):
+            with self.subTest(seconds=seconds):
+                flag = self.work / f"limit{seconds}"
+                done = self.launch([], "/bin/sh", "-c", f": >{flag}; exec sleep {sleep}", env=self.stepping(seconds, flag))
+                self.assertEqual(done.returncode, status, done.stderr)
+                [exited] = self.bodies("process.exited")
+                self.assertEqual(exited["cause"], "wall_clock" if status else "exited")
+        self.assert_verified()
+
     def test_a_clock_behind_the_ledgers_newest_record_still_runs_and_verifies(self):
         self.attempt([])
         self.attempt([], env=self.stepping(-86400, "/"))

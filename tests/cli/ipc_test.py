@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import json
 import os
 import pathlib
 import signal
@@ -116,7 +117,8 @@ class Paths(IpcCase):
             for name in (sys.argv[1] + "/listed.sock", "hard.sock", "soft.sock"):
                 attempt(name.rpartition("/")[2], lambda: unix(name))
             attempt("missing", lambda: unix("nowhere.sock"))
-            attempt("file", lambda: unix("/etc/passwd"))
+            open("plain", "w").close()
+            attempt("file", lambda: unix("plain"))
             """, self.outside)
         self.assertEqual(results, {"listed.sock": "ok", "hard.sock": "ok", "soft.sock": "ok", "missing": "ENOENT", "file": "ECONNREFUSED"})
         [allowed] = self.ipc_events("allowed")
@@ -420,6 +422,30 @@ class SharedMemory(IpcCase):
             libc.shmctl(own, RMID, None)
             """))
         self.assertEqual(results, {"own": "ok", "uid": "ok"})
+
+
+class Explain(IpcCase):
+    def answer(self, what, *options):
+        done = self.ok("policy", "explain", "--policy", self.policy, "--format", "json", *options, what)
+        [entry] = json.loads(done.stdout)["objects"]
+        [answer] = entry["answers"]
+        return answer
+
+    def test_what_is_said_of_a_socket_is_what_happens(self):
+        (self.work / "link.sock").symlink_to(self.outside / "listed.sock")
+        for path, verdict, rule in ((self.outside / "docker.sock", "denied", "ipc.unix_sockets.allow"),
+                                    (self.outside / "listed.sock", "allowed", "ipc.unix_sockets.allow[0]"),
+                                    (self.work / "link.sock", "allowed", "ipc.unix_sockets.allow[0]")):
+            answer = self.answer(path, "--operation", "connect")
+            self.assertEqual((answer["domain"], answer["verdict"], answer["rule"]), ("ipc", verdict, rule), path)
+            results = self.attempts("attempt('it', lambda: unix(sys.argv[1]))", path)
+            self.assertEqual(results["it"], "ok" if verdict == "allowed" else "EACCES", path)
+
+    def test_calls_are_by_arguments(self):
+        for call, rule in (("kill", "ipc.signals"), ("shmat", "ipc.shared_memory")):
+            answer = self.answer(call)
+            self.assertEqual(answer["verdict"], "by_arguments")
+            self.assertIn(rule, answer["note"])
 
 
 class Proof(IpcCase):

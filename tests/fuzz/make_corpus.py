@@ -219,6 +219,18 @@ def put_names():
         put("dns", name, message)
 
 
+def put_messages():
+    """Lengths of an address and of a list of buffers, the address, and control messages."""
+    def control(level, kind, data):
+        return struct.pack("=Qii", 16 + len(data), level, kind) + data + bytes(-len(data) % 8)
+    rights = control(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=ii", 0, 1))
+    own = control(socket.SOL_SOCKET, 2, struct.pack("=III", 1, 0, 0))
+    for name, message in (("plain", b"\0\1"), ("address", b"\4\1\1\0/x"), ("rights", b"\0\2" + rights), ("credentials", b"\0\1" + own),
+                          ("route", b"\0\1" + control(0, 7, bytes(8))), ("two", b"\0\0" + rights + control(0, 1, bytes(4))),
+                          ("cut", b"\0\1" + rights[:-4]), ("many", b"\0\377" + 60 * control(0, 1, bytes(4)))):
+        put("message", name, message)
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     for old in HERE.glob("corpus/*/*"):
@@ -240,6 +252,7 @@ def main():
     put_policies()
     put_addresses()
     put_names()
+    put_messages()
     (HERE / "corpus/frame").mkdir(parents=True, exist_ok=True)
     subprocess.run([build / "tests/fuzz/make_frames", HERE / "corpus/frame"], check=True)
 

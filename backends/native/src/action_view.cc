@@ -1,14 +1,17 @@
 #include "action_view.h"
 
 #include <linux/audit.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <string_view>
 #include <utility>
 
 #include "classify.h"
+#include "ipc_judge.h"
 #include "landlock_uapi.h"
 #include "lowering.h"
+#include "network_setup.h"
 #include "network_view.h"
 #include "ruleset.h"
 #include "syscall_groups.h"
@@ -100,13 +103,23 @@ std::string ceiling_text(const ProcessCeiling& ceiling) {
                                 ": EAGAIN (" + ceiling.rule + ")";
 }
 
+// Of a call that is refused unless it stays inside, or judged by what its arguments point to.
+std::string outside_text(const schema::Event& event) {
+  const std::string answer = event.os_errno == EPERM ? "EPERM" : "EACCES";
+  return event.domain == Domain::kIpc
+             ? "reaches what is not of the run: " + answer + " (" + event.rule + ")"
+             : "reaches a socket: by which it is; ask for its path with the operation connect";
+}
+
 ActionView view_call(const std::vector<Requirement>& requirements, const std::string& on_denial,
                      const std::string& name) {
   ActionView view;
   schema::Result<FilterSpec> spec =
       make_filter_spec(requirement_on(requirements, Domain::kSyscall), on_denial);
-  if (spec) {
+  schema::Result<IpcSpec> ipc = make_ipc_spec(requirement_on(requirements, Domain::kIpc));
+  if (spec && ipc) {
     spec->ceiling = process_ceiling(requirements);
+    spec->ipc = std::move(*ipc);
   }
   const std::optional<std::int32_t> number = syscall_number(name);
   if (!spec || !number) {
@@ -133,6 +146,11 @@ ActionView view_call(const std::vector<Requirement>& requirements, const std::st
   call.data.arch = kAuditArch;
   call.data.nr = *number;
   const Classification answered = classify(call, *spec);
+  if (answered.answer == AnswerKind::kUnlessInside || answered.answer == AnswerKind::kBroker) {
+    view.answer = ActionAnswer::kByArguments;
+    view.note = outside_text(answered.event);
+    return view;
+  }
   view.answer = ActionAnswer::kDenied;
   view.rule = answered.event.rule;
   view.os_errno = static_cast<int>(answered.event.os_errno);
@@ -142,6 +160,36 @@ ActionView view_call(const std::vector<Requirement>& requirements, const std::st
   } else if (answered.event.cause == schema::DecisionCause::kCompat) {
     view.note = "answered so that the caller falls back; it is recorded as such and as no denial";
   }
+  return view;
+}
+
+ActionView view_socket(const std::vector<Requirement>& requirements, const std::string& path) {
+  ActionView view;
+  const schema::Result<IpcSpec> spec = ipc_spec_of(requirements);
+  if (!spec || !spec->sockets_stated) {
+    view.note = spec ? "" : spec.error().message();
+    return view;
+  }
+  FoundSocket found;
+  found.name.path = path;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    found.name.device = status.st_dev;
+    found.name.inode = status.st_ino;
+    found.is_socket = S_ISSOCK(status.st_mode);
+  }
+  const NetworkVerdict verdict = judge_socket_path(*spec, NetworkCall::kConnect, found);
+  if (!verdict.recorded) {
+    view.answer = ActionAnswer::kAllowed;
+    view.note = "no socket: the kernel says that nobody listens there";
+    return view;
+  }
+  view.answer = verdict.perform ? ActionAnswer::kAllowed : ActionAnswer::kDenied;
+  view.mechanism = verdict.event.mechanism;
+  view.rule = verdict.event.rule;
+  view.os_errno = static_cast<int>(verdict.event.os_errno);
+  view.recorded = true;
+  view.note = verdict.perform ? "" : "a socket that a process of the run has bound is reached";
   return view;
 }
 
@@ -158,8 +206,9 @@ ActionView view_action(const planner::ExecutionSpec& spec, const planner::Action
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
       return view_network(requirements, action);
-    case Domain::kProcessCreation:
     case Domain::kIpc:
+      return view_socket(requirements, action.object);
+    case Domain::kProcessCreation:
     case Domain::kCredential:
     case Domain::kResource:
       break;

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <climits>
+#include <csignal>
 #include <string_view>
 #include <utility>
 
@@ -122,7 +124,8 @@ bool SignalScope::is_outside(const SignalTarget& target) const {
 bool SignalScope::is_stranger(pid_t pid) const {
   const auto status = process::read_proc_status(pid);
   if (!status) {
-    return false;
+    // Hidden (proc(5), hidepid) are those of other users, and who is of the tree is not hidden.
+    return ::kill(pid, 0) != 0 && errno == EPERM;
   }
   const pid_t process = status->tgid;
   return process == root_ || process == broker_ || !may_descend(process, root_);

@@ -143,9 +143,10 @@ def merged(events):
 
 def judge_event(scenario, seen, depth, event):
     about = (event["operation"], event["object"]["type"], event["domain"])
-    on_socket = about[0] in ("connect", "bind", "socket") and about[1] in ("address", "socket")
-    if about != ("call", "syscall", "syscall") and not (on_socket and about[2] == "network_egress"):
-        return [f"event {event['number']} is of neither a system call nor a socket: {event}"]
+    known = {"network_egress": {(word, kind) for word in ("connect", "bind", "socket") for kind in ("address", "socket")},
+             "ipc": {("connect", "socket"), ("signals", "process"), ("shared_memory", "name")}, "syscall": {("call", "syscall")}}
+    if about[:2] not in known.get(about[2], ()):
+        return [f"event {event['number']} is of nothing that is known here: {event}"]
     if event["reply"] == "caller_gone":
         # Who was killed while asking has no lineage left, and its call never ran: it counts for no claim.
         expected = any("at_most" in one for one in scenario.get("events", []))

@@ -2,6 +2,7 @@
 
 import array
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -62,6 +63,14 @@ def serve_at(path, closing):
     closing.callback(listener.close)
 
 
+def share_memory(closing):
+    """System V shared memory of somebody outside; its number."""
+    libc = ctypes.CDLL(None)
+    segment = libc.shmget(0, 4096, 0o1666)
+    closing.callback(libc.shmctl, segment, 0, None)
+    return segment
+
+
 def listen_at_loopback(closing):
     """A listener outside; its port."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -98,6 +107,8 @@ class Stage:
         if self.names("service"):
             self.places["service"] = str(self.world.outside / "service")
             serve_at(self.places["service"], self.world.closing)
+        if self.names("segment"):
+            self.places["segment"] = str(share_memory(self.world.closing))
         if self.names("listener"):
             self.places["listener"] = str(listen_at_loopback(self.world.closing))
         if self.names("ledger_fd"):

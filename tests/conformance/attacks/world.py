@@ -29,6 +29,8 @@ POLICIES = {
     "tools_run": {"execute": ["{bin}", "/usr", "/bin", "/lib", "/lib64"], "read": ["/usr", "/bin", "/lib", "/lib64"]},
     "terminal": {"write": ["/dev/tty"]},
     "network": {"network": "egress: [], bind: { allow: [] }"},
+    "ipc": {"syscalls": 'allow: ["@default", "@ipc"]',
+            "ipc": "unix_sockets: { allow: [] }, abstract_sockets: deny, signals: inside, shared_memory: inside"},
     "one_port": {"network": "egress: [{ host: 127.0.0.1/32, ports: [1], protocol: tcp }]"},
     "by_name": {"network": "allowlist: [api.example.test]"},
 }
@@ -50,8 +52,7 @@ def policy_text(name, places):
     calls = wanted.get("syscalls", 'allow: ["@default"]')
     if calls is not None:
         lines.append(f"  syscalls: {{ {calls} }}")
-    if "network" in wanted:
-        lines.append(f"  network: {{ {wanted['network']} }}")
+    lines += [f"  {node}: {{ {wanted[node]} }}" for node in ("network", "ipc") if node in wanted]
     lines.append("  credentials: { environment: { allow: [PATH, HOME] } }")
     return "\n".join(lines) + "\n"
 

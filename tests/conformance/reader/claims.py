@@ -12,7 +12,7 @@ from .facts import DOMAINS, Event, Facts
 DETECTORS = {"wall_clock": "the supervisor's wall clock", "memory_limit": "the memory limit of the control group"}
 MAX_COUNT = 2**53 - 1
 EVALUATED = ("policy", "host_permission", "ambiguous")
-LIMITS = {"wall_clock": "resources.wall_clock_seconds", "memory_limit": "resources.memory_bytes"}
+LIMITS = {"wall_clock": "wall_clock_seconds", "memory_limit": "memory_bytes"}
 
 
 def claims(facts: Facts) -> list[dict[str, Any]]:
@@ -120,4 +120,4 @@ def _detected(facts: Facts) -> str:
         return ""
     exited = record.statement.body
     limit = LIMITS.get(exited["cause"])
-    return DETECTORS[exited["cause"]] if limit and any(rule["id"] == limit for rule in requirement["rules"]) else ""
+    return DETECTORS[exited["cause"]] if limit and any(rule["operation"] == limit for rule in requirement["rules"]) else ""

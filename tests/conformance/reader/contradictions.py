@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from . import plan_digest
+from .bodies import bytes_of
 from .evidence import rule_ids, same_boot
 from .event_contradictions import event_contradictions
 from .facts import BATCHES, SETUP, Facts
@@ -202,12 +204,25 @@ def _enforced(facts: Facts) -> Iterator[Found]:
             yield "enforced_without_control", plan.seq
 
 
+def _limits(facts: Facts, operation: str) -> list[bytes]:
+    requirement = facts.requirement("resource")
+    return [bytes_of(rule["selector"]["value"]) or b"" for rule in (requirement or {"rules": []})["rules"] if rule["operation"] == operation]
+
+
+def _too_soon(facts: Facts, exited: dict[str, Any]) -> bool:
+    """No rule states the wall clock, or it had not run for as long as one states, by more than a second."""
+    limits = [limit for limit in _limits(facts, "wall_clock_seconds")]
+    numbers = [int(limit) if re.fullmatch(rb"0|[1-9][0-9]{0,9}", limit) and int(limit) <= 2_000_000_000 else 0 for limit in limits]
+    return not any(exited["use"]["wall_us"] + 1_000_000 >= number * 1_000_000 for number in numbers)
+
+
 def _end(facts: Facts) -> Iterator[Found]:
     exited, policy = facts.first("process.exited"), facts.policy.body if facts.policy else None
     if exited is not None:
         body = exited.statement.body
         kills = policy is not None and policy["on_denial"] == "kill" and body.get("signal") == 9
-        wrong = {"exited": "signal" in body, "signalled": "status" in body, "killed_by_denial": not kills}
+        wrong = {"exited": "signal" in body, "signalled": "status" in body, "killed_by_denial": not kills,
+                 "wall_clock": _too_soon(facts, body), "memory_limit": not _limits(facts, "memory_bytes")}
         if wrong.get(body["cause"], False):
             yield "exit_cause_differs", exited.seq
     closed = facts.first("run.closed")

@@ -174,20 +174,20 @@ struct LimitRow {
 TEST(ClaimTermsTest, DetectedNeedsAStatedLimitThatEndedTheProgram) {
   using schema::ExitCause;
   const std::vector<LimitRow> rows = {
-      {"wall clock stated", ExitCause::kWallClock, "resources.wall_clock_seconds",
-       ClaimTerm::kDetected},
-      {"memory stated", ExitCause::kMemoryLimit, "resources.memory_bytes", ClaimTerm::kDetected},
-      {"another limit stated", ExitCause::kMemoryLimit, "resources.wall_clock_seconds",
+      {"wall clock stated", ExitCause::kWallClock, "wall_clock_seconds", ClaimTerm::kDetected},
+      {"memory stated", ExitCause::kMemoryLimit, "memory_bytes", ClaimTerm::kDetected},
+      {"another limit stated", ExitCause::kMemoryLimit, "wall_clock_seconds",
        ClaimTerm::kUnsupported},
-      {"the program ended by itself", ExitCause::kExited, "resources.wall_clock_seconds",
+      {"the program ended by itself", ExitCause::kExited, "wall_clock_seconds",
        ClaimTerm::kUnsupported},
-      {"a signal ended it", ExitCause::kSignalled, "resources.wall_clock_seconds",
-       ClaimTerm::kUnsupported},
+      {"a signal ended it", ExitCause::kSignalled, "wall_clock_seconds", ClaimTerm::kUnsupported},
   };
   for (const LimitRow& row : rows) {
     SCOPED_TRACE(row.why);
     Records run = sample_run();
-    body_of<schema::PolicyResolved>(run).requirements.at(6).rules.at(0).id = row.stated;
+    schema::PolicyRule& rule = body_of<schema::PolicyResolved>(run).requirements.at(6).rules.at(0);
+    rule.id = std::string("org:resources.") + row.stated;
+    rule.operation = row.stated;
     body_of<schema::ProcessExited>(run).cause = row.cause;
     EXPECT_EQ(term(run, Domain::kResource), row.expected);
     const bool named = !claims_of(run).of(Domain::kResource).detector.empty();

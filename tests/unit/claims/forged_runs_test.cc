@@ -312,6 +312,13 @@ std::vector<Row> exit_rows() {
        [](Records& run) { end_with(run, ExitCause::kExited, 0, 9); }},
       {"signalled, with a status", Code::kExitCauseDiffers,
        [](Records& run) { end_with(run, ExitCause::kSignalled, 0, 0); }},
+      {"by a limit that is not stated", Code::kExitCauseDiffers,
+       [](Records& run) { end_with(run, ExitCause::kMemoryLimit, 0, 9); }},
+      {"by the wall clock, sooner than it is stated", Code::kExitCauseDiffers,
+       [](Records& run) {
+         end_with(run, ExitCause::kWallClock, 0, 15);
+         body_of<schema::ProcessExited>(run).use.wall_us = 1'798'999'999;
+       }},
       {"killed by a denial under on_denial errno", Code::kExitCauseDiffers,
        [](Records& run) { end_with(run, ExitCause::kKilledByDenial, 0, 9); }},
       {"killed by a denial, with a status", Code::kExitCauseDiffers,
@@ -409,7 +416,10 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
          end_with(run, ExitCause::kKilledByDenial, 0, 9);
        }},
       {"a program that ends by itself after the clock ran out",
-       [](Records& run) { end_with(run, ExitCause::kWallClock, 3, 0); }},
+       [](Records& run) {
+         end_with(run, ExitCause::kWallClock, 3, 0);
+         body_of<schema::ProcessExited>(run).use.wall_us = 1'800'000'000;
+       }},
       {"a long list of grants in two entries",
        [](Records& run) {
          auto& controls = body_of<schema::ControlPrepared>(run).controls;

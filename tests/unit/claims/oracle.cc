@@ -54,6 +54,11 @@ const Requirement* stated(const Records& run, Domain domain, const Step& before)
   return nullptr;
 }
 
+bool has_operation(const Requirement& requirement, const std::string& operation) {
+  return std::any_of(requirement.rules.begin(), requirement.rules.end(),
+                     [&](const auto& rule) { return rule.operation == operation; });
+}
+
 bool names(const Requirement& requirement, const std::string& rule) {
   bool found = requirement.default_rule == rule;
   for (const PolicyRule& one : requirement.rules) {
@@ -137,8 +142,8 @@ bool rule_four(const Records& run, Domain domain, const Requirement& requirement
     return false;
   }
   const ExitCause cause = std::get<ProcessExited>(step->body).cause;
-  return (cause == ExitCause::kWallClock && names(requirement, "resources.wall_clock_seconds")) ||
-         (cause == ExitCause::kMemoryLimit && names(requirement, "resources.memory_bytes"));
+  return (cause == ExitCause::kWallClock && has_operation(requirement, "wall_clock_seconds")) ||
+         (cause == ExitCause::kMemoryLimit && has_operation(requirement, "memory_bytes"));
 }
 
 const RequirementOutcome* planned(const Records& run, Domain domain) {

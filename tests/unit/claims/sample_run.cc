@@ -120,9 +120,10 @@ schema::PolicyResolved policy() {
       requirement(Domain::kCredential, "credentials.environment.allow",
                   {rule("credentials.environment.allow[0]", allow, "inherit",
                         SelectorType::kEnvironmentName, "PATH")}));
-  body.requirements.push_back(requirement(
-      Domain::kResource, "resources",
-      {rule("resources.wall_clock_seconds", allow, "limit", SelectorType::kLimit, "1800")}));
+  body.requirements.push_back(
+      requirement(Domain::kResource, "resources",
+                  {rule("resources.wall_clock_seconds", allow, "wall_clock_seconds",
+                        SelectorType::kLimit, "1800")}));
   body.requirements.back().posture = RequirementPosture::kOptional;
   body.gaps.push_back({Domain::kIpc, "ipc", "the policy states nothing"});
   body.unmapped.push_back({std::nullopt, "capabilities.allow[0]", "model:x has no domain"});

@@ -4,9 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "native/policy_builder.h"
-
 #include "ipc_spec.h"
+#include "native/policy_builder.h"
 
 // Requirements on ipc in one line each.
 namespace aasm::backend_native::testing {

@@ -73,10 +73,10 @@ TEST(IpcFilterTest, OnlyWhatIsStatedIsNotified) {
 }
 
 TEST(IpcFilterTest, ARuleOnSystemCallsOutranks) {
-  const schema::Requirement denied = testing::requirement(
-      schema::Domain::kSyscall, "syscalls.allow",
-      {testing::rule("s", schema::RuleEffect::kDeny, "call", schema::SelectorType::kSyscall,
-                     "kill")});
+  const schema::Requirement denied =
+      testing::requirement(schema::Domain::kSyscall, "syscalls.allow",
+                           {testing::rule("s", schema::RuleEffect::kDeny, "call",
+                                          schema::SelectorType::kSyscall, "kill")});
   FilterSpec spec = make_filter_spec(&denied, "errno").value();
   spec.ipc = ipc_spec({open_sockets(), setting("signals", "inside")});
   const Classification answer = classify({call_of(SYS_kill, {1, 0}), 1, 1}, spec);
@@ -95,9 +95,7 @@ TEST(IpcFilterTest, ASignalIsRefusedUnlessItStaysInside) {
 
 TEST(IpcFilterTest, MemoryIsMadeByTheBrokerAndUsedOnlyWhenMadeInside) {
   const FilterSpec spec = filter_of({open_sockets(), setting("shared_memory", "inside")});
-  const auto answer = [&spec](int number) {
-    return classify({call_of(number, {5}), 1, 1}, spec);
-  };
+  const auto answer = [&spec](int number) { return classify({call_of(number, {5}), 1, 1}, spec); };
   for (const int number : {SYS_shmget, SYS_semget, SYS_msgget}) {
     EXPECT_EQ(answer(number).answer, AnswerKind::kBroker) << number;
   }

@@ -41,8 +41,7 @@ TEST(IpcSpecTest, WhatIsUnknownIsAnObstacle) {
         setting("pipes", "inside"),
         testing::rule("r", schema::RuleEffect::kDeny, "connect", schema::SelectorType::kSocketPath,
                       "/run/x"),
-        testing::rule("r", schema::RuleEffect::kAllow, "connect", schema::SelectorType::kPort,
-                      "1"),
+        testing::rule("r", schema::RuleEffect::kAllow, "connect", schema::SelectorType::kPort, "1"),
         testing::rule("r", schema::RuleEffect::kAllow, "signals", schema::SelectorType::kLimit,
                       "inside")}) {
     const schema::Requirement stated = ipc_requirement({rule});
@@ -52,8 +51,7 @@ TEST(IpcSpecTest, WhatIsUnknownIsAnObstacle) {
 
 TEST(JudgeSocketPathTest, APathOnTheListIsAllowedByItsRule) {
   const IpcSpec spec = ipc_spec({socket_rule("r0", "/run/a"), socket_rule("r1", "/run/b")});
-  const NetworkVerdict verdict =
-      judge_socket_path(spec, NetworkCall::kConnect, found("/run/b"));
+  const NetworkVerdict verdict = judge_socket_path(spec, NetworkCall::kConnect, found("/run/b"));
   EXPECT_TRUE(verdict.perform);
   EXPECT_TRUE(verdict.recorded);
   EXPECT_EQ(verdict.event.rule, "r1");

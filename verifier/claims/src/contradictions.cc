@@ -4,6 +4,7 @@
 
 #include "aasm/claims/facts.h"
 
+#include "ended_by_limit.h"
 #include "inventory_checks.h"
 #include "outcome_checks.h"
 #include "probe_checks.h"
@@ -73,6 +74,8 @@ void check_exit_cause(const RunFacts& facts, ContradictionLog& log) {
              (exited.signal != kSigKill || !facts.policy() ||
               facts.policy()->body.on_denial != "kill")) {
     fault = "killed_by_denial, and not by SIGKILL under on_denial kill";
+  } else if (cannot_have_reached(facts.requirement(schema::Domain::kResource), exited)) {
+    fault = "by a limit that policy does not state, or sooner than it states";
   }
   if (!fault.empty()) {
     log.note(ContradictionCode::kExitCauseDiffers, facts.exited()->mark.seq, fault);

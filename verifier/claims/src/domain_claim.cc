@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "channel_state.h"
+#include "ended_by_limit.h"
 #include "requested_text.h"
 #include "text.h"
 
@@ -65,18 +66,12 @@ std::string detector_of(const RunFacts& facts, Domain domain) {
       !facts.is_workload(facts.exited()->mark)) {
     return "";
   }
-  const auto stated = [&](std::string_view id) {
-    return std::any_of(requirement->rules.begin(), requirement->rules.end(),
-                       [&](const schema::PolicyRule& rule) { return rule.id == id; });
-  };
   const schema::ExitCause cause = facts.exited()->body.cause;
-  if (cause == schema::ExitCause::kWallClock && stated("resources.wall_clock_seconds")) {
-    return "the supervisor's wall clock";
+  if (!states_limit(*requirement, limit_of(cause))) {
+    return "";
   }
-  if (cause == schema::ExitCause::kMemoryLimit && stated("resources.memory_bytes")) {
-    return "the memory limit of the control group";
-  }
-  return "";
+  return cause == schema::ExitCause::kWallClock ? "the supervisor's wall clock"
+                                                : "the memory limit of the control group";
 }
 
 // The first rule that holds for a program that started.

@@ -12,7 +12,7 @@ struct Action {
   schema::Domain domain = schema::Domain::kFilesystemRead;
   // filesystem_read: read (a directory: list), execute; filesystem_write: write (and truncate),
   // create, remove (of the name: renaming is both); network_egress: connect; name_resolution:
-  // resolve; syscall: call.
+  // resolve; syscall: call; ipc: connect.
   std::string operation;
   std::string object;  // a path free of links, HOST:PORT, or a name
 };

@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -152,6 +153,23 @@ int receive_descriptor(const Args& args) {
   return read_descriptor({std::to_string(passed)});
 }
 
+// NUMBER: System V shared memory of somebody else.
+int attach_memory(const Args& args) {
+  const void* at = ::shmat(number(args[0]), nullptr, SHM_RDONLY);
+  const int result = at == reinterpret_cast<void*>(-1) ? errno : 0;
+  return result != 0 ? result : result_of(::shmdt(at));
+}
+
+// NAME: a POSIX message queue, gone again at once.
+int open_queue(const Args& args) {
+  const long queue = ::syscall(SYS_mq_open, args[0].c_str(), O_CREAT | O_RDWR, 0600, nullptr);
+  const int result = result_of(queue);
+  if (result == 0) {
+    ::syscall(SYS_mq_unlink, args[0].c_str());
+  }
+  return result;
+}
+
 }  // namespace
 
 const Attempts& channel_attempts() {
@@ -166,6 +184,8 @@ const Attempts& channel_attempts() {
       {"type_into_terminal", 2, type_into_terminal},
       {"raise_capability", 1, raise_capability},
       {"connect", 1, connect_to},
+      {"attach_memory", 1, attach_memory},
+      {"open_queue", 1, open_queue},
       {"receive_descriptor", 1, receive_descriptor},
   };
   return list;
