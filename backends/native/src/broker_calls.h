@@ -76,6 +76,7 @@ class BrokerCalls {
   // Whether calls are out, and what to poll the broker's descriptor for.
   bool waiting() const { return !calls_.empty(); }
   int fd() const { return broker_.fd(); }
+  pid_t broker() const { return broker_pid_; }
   short poll_events() const;
 
  private:
