@@ -78,7 +78,8 @@ Result<bool> explain_all(const PolicyExplainCommand& command) {
                                     outlook.asked,
                                     *vocabulary,
                                     host,
-                                    launch.working_dir};
+                                    launch.working_dir,
+                                    launch.policy.each};
   std::vector<planner::ExplainedObject> objects;
   bool answered = true;
   for (const std::string& what : command.what) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "aasm/backends/syscall_vocabulary.h"
 #include "aasm/crypto/prepare.h"
 #include "aasm/process/digest_cache.h"
 #include "aasm/process/outer_run.h"
@@ -11,6 +12,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "home.h"
+#include "last_death.h"
 #include "launch.h"
 #include "output_file.h"
 #include "policy_in_use.h"
@@ -48,6 +50,8 @@ std::vector<PolicyFinding> findings_of(const ResolvedPolicy& policy, const Home&
   context.home = host.home;
   context.git_dirs = planner::git_directories(host);
   context.protect = protected_paths(home, ledger, own_programs(), policy);
+  const auto vocabulary = backend_native::make_syscall_vocabulary();
+  context.vocabulary = vocabulary.get();
   return planner::lint_policy(policy, context);
 }
 
@@ -104,6 +108,16 @@ struct Checked {
   std::vector<PolicyFinding> findings;
 };
 
+// Beside what a program lacks to start stands what became of one.
+void add_last_death(Checked& checked, const std::string& ledger) {
+  for (PolicyFinding& one : checked.findings) {
+    if (one.code == "lacks_start_calls" && checked.policy.record.document) {
+      const std::string death = last_death(ledger, *checked.policy.record.document);
+      one.where.text += death.empty() ? "" : "; " + death;
+    }
+  }
+}
+
 Result<Checked> check(const PolicyCheckCommand& command) {
   const Home home = AASM_TRY(Home::locate());
   const std::string file = absolute_or_empty(command.file);
@@ -111,6 +125,7 @@ Result<Checked> check(const PolicyCheckCommand& command) {
   const std::string workdir = AASM_TRY(enter_working_dir(command.workdir));
   Checked checked{policy_in_use(file, home, workdir), {}};
   checked.findings = findings_of(checked.policy, home, ledger, workdir);
+  add_last_death(checked, ledger.empty() ? home.ledger() : ledger);
   for (PolicyFinding& one : enforcement_findings(checked.policy, home)) {
     checked.findings.push_back(std::move(one));
   }

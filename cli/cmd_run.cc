@@ -95,29 +95,36 @@ std::string report_text(const claims::IsolationReport& report, Format format) {
          claims::render_machine(report);
 }
 
-// To --report FILE, or one screen of it to the terminal when stderr is one.
-void write_report(const Outputs& outputs, const RunCommand& command,
-                  const launcher::SessionEnd& end, const claims::IsolationReport& report) {
-  if (outputs.report) {
-    const Result<void> done = outputs.report->write(report_text(report, command.common.format));
-    if (!done) {
-      print_err(error_line(done.error()));
-    }
-  } else if (end.program_started && isatty(STDERR_FILENO) != 0 &&
-             command.common.format == Format::kText) {
-    print_err("\n" + claims::render_summary(report));
+// What was asked for as evidence and is not there is said, and is the run's exit status.
+bool is_written(const Result<void>& done, const char* option) {
+  if (!done) {
+    print_err(error_line(done.error()) + "  " + option +
+              " is not written; the run itself is on record: `aasm runs list`, `aasm verify`\n");
   }
+  return done.has_value();
 }
 
-void write_receipt(const Outputs& outputs, const RunLedger& ledger, const launcher::SessionEnd& end,
-                   const schema::RunId& run) {
-  if (outputs.receipt && end.closed) {
-    Result<std::string> receipt = ledger.receipt(run);
-    Result<void> done = receipt ? outputs.receipt->write(*receipt) : Result<void>(receipt.error());
-    if (!done) {
-      print_err(error_line(done.error()));
-    }
+// To --report FILE, or one screen of it to the terminal when stderr is one.
+bool write_report(const Outputs& outputs, const RunCommand& command,
+                  const launcher::SessionEnd& end, const claims::IsolationReport& report) {
+  if (outputs.report) {
+    return is_written(outputs.report->write(report_text(report, command.common.format)),
+                      "--report");
   }
+  if (end.program_started && isatty(STDERR_FILENO) != 0 && command.common.format == Format::kText) {
+    print_err("\n" + claims::render_summary(report));
+  }
+  return true;
+}
+
+bool write_receipt(const Outputs& outputs, const RunLedger& ledger, const launcher::SessionEnd& end,
+                   const schema::RunId& run) {
+  if (!outputs.receipt || !end.closed) {
+    return true;  // of a run that could not be closed more is said than this
+  }
+  const Result<std::string> receipt = ledger.receipt(run);
+  return is_written(receipt ? outputs.receipt->write(*receipt) : Result<void>(receipt.error()),
+                    "--receipt");
 }
 
 void write_status(const RunCommand& command, const launcher::SessionEnd& end,
@@ -223,12 +230,12 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
   const OwnFiles before = OwnFiles::look(launch.home, own_ledger);
   request.notice = [&] { return OwnFiles::look(launch.home, own_ledger).changed_since(before); };
   request.settle = [&ledger] { ledger.settle(); };
-  const launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
+  launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
   const claims::RunFacts& facts = live.facts();
   const claims::IsolationReport report =
       claims::build_report(facts, claims::derive(facts), run->text());
-  write_report(*outputs, command, end, report);
-  write_receipt(*outputs, ledger, end, *run);
+  const bool reported = write_report(*outputs, command, end, report);
+  end.proof_lost = !write_receipt(*outputs, ledger, end, *run) || !reported;
   if (!end.notice.empty()) {
     print_err("warning: " + end.notice + "\n");
   }

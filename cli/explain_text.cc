@@ -47,6 +47,13 @@ std::string statement_text(const Explanation& one, const planner::ResolvedPolicy
   return covered ? text : text + ": no entry covers it";
 }
 
+std::string document_text(const planner::DocumentSaying& document) {
+  const bool grants = document.word == planner::PolicyWord::kAllowed;
+  return escape_for_display(document.source) +
+         (document.line ? " line " + std::to_string(*document.line) : "") +
+         (grants ? " allows it: " : " does not: ") + document.rule;
+}
+
 std::string mechanism_text(const Explanation& one) {
   if (one.view.mechanism.empty()) {
     return "nothing that is built here sees it";
@@ -72,6 +79,9 @@ std::string answer_text(const Explanation& one, const planner::ResolvedPolicy& p
            word + ", " + statement_text(needed, policy) + "\n";
   }
   const std::string indent(28, ' ');
+  for (const planner::DocumentSaying& document : one.documents) {
+    out += indent + document_text(document) + "\n";
+  }
   out += indent + mechanism_text(one) + "; record: " + one.record + "\n";
   if (one.host_errno != 0) {
     out += indent + "the host itself answers " + errno_name(one.host_errno) + ": " +
@@ -118,6 +128,18 @@ const char* word_token(planner::PolicyWord word) {
   return "";
 }
 
+JsonValue documents_json(const Explanation& one) {
+  JsonValue::Array items;
+  for (const planner::DocumentSaying& document : one.documents) {
+    items.emplace_back(
+        JsonValue::Object{{"document", schema::PathBytes(document.source).display()},
+                          {"policy", word_token(document.word)},
+                          {"rule", document.rule},
+                          {"line", document.line ? JsonValue(*document.line) : JsonValue()}});
+  }
+  return items;
+}
+
 JsonValue needs_json(const Explanation& one, const planner::ResolvedPolicy& policy) {
   JsonValue::Array items;
   for (const Explanation& needed : one.needs) {
@@ -145,6 +167,7 @@ JsonValue answer_json(const Explanation& one, const planner::ResolvedPolicy& pol
                            {"rule", optional_text(one.rule)},
                            {"document", optional_text(schema::PathBytes(document).display())},
                            {"line", one.line ? JsonValue(*one.line) : JsonValue()},
+                           {"documents", documents_json(one)},
                            {"mechanism", optional_text(one.view.mechanism)},
                            {"mechanism_rule", optional_text(one.view.rule)},
                            {"errno", errno_json(one.view.os_errno)},

@@ -103,6 +103,11 @@ Result<OutputFile> OutputFile::open(const std::string& path) {
   if (faccessat(directory.get(), ".", W_OK, AT_EACCESS) != 0) {
     return system_error("cannot write in the directory of " + path, errno);
   }
+  struct stat there {};
+  if (fstatat(directory.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISDIR(there.st_mode)) {
+    return Error(ErrorCode::kConflict, "there is a directory at " + path);
+  }
   return OutputFile(std::move(directory), name, path);
 }
 

@@ -6,6 +6,7 @@
 #include "aasm/schema/utf8.h"
 
 #include "exit_status.h"
+#include "near_miss.h"
 #include "not_built.h"
 #include "options.h"
 #include "parse_commands.h"
@@ -82,7 +83,8 @@ void add_verify_options(CLI::App& app, VerifyCommand& verify) {
   app.add_flag("--allow-open", verify.allow_open, "Unfinished runs do not count");
   app.add_option("--state", verify.state, "Remember the head seen, and check the one seen before")
       ->type_name("FILE");
-  app.add_option("--expect-head", verify.expect_head, "A checkpoint note the ledger must extend")
+  app.add_option("--expect-head", verify.expect_head,
+                 "A checkpoint note, or a receipt, whose log this must extend")
       ->type_name("FILE");
   app.add_option("--keep-notes", verify.keep_notes, "If it is forked, keep the notes of both sides")
       ->type_name("DIR");
@@ -181,17 +183,38 @@ int usage_status(const std::vector<std::string>& args) {
   return !args.empty() && args[0] == "run" ? kExitRefused : kExitUsage;
 }
 
-ParseMessage message_for(Commands& all, const CLI::ParseError& error, int usage) {
+// Below the last command that was understood.
+KnownWords words_known(CLI::App& app) {
+  CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) {
+    last = last->get_subcommands().front();
+  }
+  KnownWords known;
+  for (const CLI::App* one : last->get_subcommands([](CLI::App*) { return true; })) {
+    known.commands.push_back(one->get_name());
+  }
+  std::sort(known.commands.begin(), known.commands.end());
+  for (const CLI::Option* one : last->get_options()) {
+    for (const std::string& name : one->get_lnames()) {
+      known.options.push_back("--" + name);
+    }
+  }
+  return known;
+}
+
+ParseMessage message_for(Commands& all, const CLI::ParseError& error,
+                         const std::vector<std::string>& args) {
   if (error.get_exit_code() == 0) {
     std::ostringstream out;
     std::ostringstream unused;
     all.app.exit(error, out, unused);
     return {0, out.str(), false};
   }
-  const std::string hint = "; see 'aasm --help' or 'aasm COMMAND --help'";
-  return {usage,
-          "error: " + schema::escape_for_display(error.what()) + choices_for(error.what()) + hint +
-              "\n",
+  const std::string choices = choices_for(error.what());
+  return {usage_status(args),
+          "error: " + schema::escape_for_display(error.what()) + choices +
+              (choices.empty() ? near_miss(args, words_known(all.app)) : "") +
+              "; see 'aasm --help' or 'aasm COMMAND --help'\n",
           true};
 }
 
@@ -217,7 +240,7 @@ std::variant<Command, ParseMessage> parse_command_line(std::vector<std::string> 
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     all->app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    return message_for(*all, error, usage_status(args));
+    return message_for(*all, error, args);
   }
   if (is_run_exec(args) && program.empty()) {
     const char* why =

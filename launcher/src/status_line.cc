@@ -44,7 +44,7 @@ std::string text_of(const std::optional<std::int64_t>& number) {
 int exit_status(const SessionEnd& end) {
   switch (end.ending) {
     case RunEnding::kFinished:
-      return end.exited ? program_status(*end.exited) : kExitEvidenceFailure;
+      return end.exited && !end.proof_lost ? program_status(*end.exited) : kExitEvidenceFailure;
     case RunEnding::kRefused:
       return end.refused ? refused_status(*end.refused) : kExitRefused;
     case RunEnding::kExecFailed:

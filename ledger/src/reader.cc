@@ -1,7 +1,10 @@
 #include "aasm/ledger/reader.h"
 
+#include <system_error>
+
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -33,6 +36,14 @@ constexpr std::string_view kClosed = "\"kind\":\"run.closed\"";
 constexpr std::string_view kRecovered = "\"kind\":\"run.recovered\"";
 constexpr std::string_view kKeyKind = "\"kind\":\"key.";
 
+// A writer has the -shm file from the moment it reads the database. Without one nobody writes:
+// somebody's copy, on which nothing is to be left.
+sqlite::OpenMode mode_for(const std::string& path) {
+  std::error_code code;
+  return std::filesystem::exists(path + "-shm", code) || code ? sqlite::OpenMode::kReadOnly
+                                                              : sqlite::OpenMode::kReadUnshared;
+}
+
 std::string run_pattern(const schema::RunId& run) {
   return "\"run\":\"" + run.text() + "\"";
 }
@@ -54,8 +65,8 @@ LedgerReader::LedgerReader(LedgerReader&&) noexcept = default;
 LedgerReader& LedgerReader::operator=(LedgerReader&&) noexcept = default;
 
 Result<LedgerReader> LedgerReader::open(const std::string& path) {
-  sqlite::Connection connection = AASM_TRY_CONTEXT(
-      sqlite::Connection::open(path, sqlite::OpenMode::kReadOnly), "opening the ledger");
+  sqlite::Connection connection =
+      AASM_TRY_CONTEXT(sqlite::Connection::open(path, mode_for(path)), "opening the ledger");
   AASM_TRY(connection.set_busy_timeout(kBusyTimeout));
   AASM_TRY(sqlite::harden(connection, {}));
   AASM_TRY_CONTEXT(require_ledger_schema(connection), "opening the ledger");

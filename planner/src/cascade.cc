@@ -7,6 +7,7 @@
 
 #include "aasm/schema/utf8.h"
 
+#include "cascade_cuts.h"
 #include "cascade_domain.h"
 
 namespace aasm::planner {
@@ -58,10 +59,11 @@ class Cascade {
       add_domain(entry.first);
     }
     add_call_denials();
+    note_denied_calls();
     add_gaps();
     for (const CascadeMember& member : members_) {
       for (const PolicyGap& one : member.lowered.unmapped) {
-        out_.unmapped.push_back({one.domain, scoped(member, one.node), one.reason});
+        out_.unmapped.push_back({one.domain, scoped(member.scope, one.node), one.reason});
       }
     }
     take_credentials();
@@ -83,7 +85,7 @@ class Cascade {
           const schema::Result<WalkedPath> walked = resolve(path);
           path = walked ? walked->resolved : path;
         }
-        denials_.push_back({scoped(member, id), std::move(path), entry.at});
+        denials_.push_back({scoped(member.scope, id), std::move(path), entry.at});
       }
     }
     used_.assign(denials_.size(), false);
@@ -113,11 +115,8 @@ class Cascade {
 
   // The nearest document that speaks of the domain stands for it in messages.
   void add_place(const CascadeMember& member, Domain domain) {
-    for (const DomainPlace& place : member.lowered.places) {
-      if (place.domain == domain) {
-        out_.places.push_back({domain, scoped(member, place.node), place.at});
-        return;
-      }
+    if (const DomainPlace* place = place_on(member.lowered.places, domain)) {
+      out_.places.push_back({domain, scoped(member.scope, place->node), place->at});
     }
   }
 
@@ -150,25 +149,21 @@ class Cascade {
     return wish;
   }
 
-  Requirement* requirement_on(Domain domain) {
-    const auto found = std::find_if(out_.requirements.begin(), out_.requirements.end(),
-                                    [&](const Requirement& one) { return one.domain == domain; });
-    return found == out_.requirements.end() ? nullptr : &*found;
-  }
-
   // A document may deny calls and leave the list of those allowed to another.
   void add_call_denials() {
-    Requirement* calls = requirement_on(Domain::kSyscall);
+    const auto calls =
+        std::find_if(out_.requirements.begin(), out_.requirements.end(),
+                     [](const Requirement& one) { return one.domain == Domain::kSyscall; });
     for (const CascadeMember& member : members_) {
       const std::optional<SyscallsNode>& node = member.document->syscalls;
-      if (calls == nullptr || !node) {
+      if (calls == out_.requirements.end() || !node) {
         continue;
       }
       out_.on_denial = node->on_denial == "kill" ? node->on_denial : out_.on_denial;
       const bool alone = node->deny && !node->allow;
       for (const TextEntry& entry : alone ? node->deny->entries : std::vector<TextEntry>()) {
         schema::PolicyRule rule;
-        rule.id = scoped(member, "syscalls.deny[" + std::to_string(entry.index) + "]");
+        rule.id = scoped(member.scope, "syscalls.deny[" + std::to_string(entry.index) + "]");
         rule.effect = RuleEffect::kDeny;
         rule.operation = "call";
         rule.selector = {SelectorType::kSyscall, schema::PathBytes(entry.text)};
@@ -176,6 +171,16 @@ class Cascade {
         rule.column = entry.at.column;
         calls->rules.push_back(std::move(rule));
       }
+    }
+  }
+
+  // Of grants that a broader scope denies by name, the nearer one is told.
+  void note_denied_calls() {
+    const Requirement* calls = requirement_on(out_.requirements, Domain::kSyscall);
+    if (calls != nullptr) {
+      note_outranked(*calls, members_, groups_, [&](const std::string& node, std::string reason) {
+        out_.gaps.push_back({Domain::kSyscall, node, std::move(reason)});
+      });
     }
   }
 
@@ -200,7 +205,7 @@ class Cascade {
             out_.gaps.push_back(one);
           }
         } else if (!one.node.starts_with("filesystem.deny")) {
-          out_.gaps.push_back({one.domain, scoped(member, one.node), one.reason});
+          out_.gaps.push_back({one.domain, scoped(member.scope, one.node), one.reason});
         }
       }
     }
@@ -214,7 +219,7 @@ class Cascade {
   }
 
   void take_credentials() {
-    const Requirement* credentials = requirement_on(Domain::kCredential);
+    const Requirement* credentials = requirement_on(out_.requirements, Domain::kCredential);
     if (credentials == nullptr) {
       return;
     }
@@ -256,6 +261,10 @@ class Cascade {
 };
 
 }  // namespace
+
+std::string scoped(schema::PolicyScope scope, const std::string& node) {
+  return std::string(token(scope)) + ":" + node;
+}
 
 LoweredPolicy intersect_policies(std::vector<CascadeMember> members, const PathResolver& resolve,
                                  const GroupMembers& groups) {

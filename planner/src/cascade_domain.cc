@@ -17,8 +17,6 @@ using schema::RuleEffect;
 using schema::Selector;
 using schema::SelectorType;
 
-using Rules = std::vector<PolicyRule>;
-
 // A part of a domain that a document states or leaves open by itself.
 struct Facet {
   std::string operation;
@@ -105,7 +103,7 @@ Rules grants_of(const DomainStatement& statement, const Facet& facet) {
   for (const PolicyRule& rule : statement.requirement->rules) {
     if (rule.effect == RuleEffect::kAllow && source.holds(rule)) {
       PolicyRule grant = rule;
-      grant.id = scoped(*statement.member, rule.id) + (follows ? ".execute" : "");
+      grant.id = scoped(statement.member->scope, rule.id) + (follows ? ".execute" : "");
       grant.operation = facet.operation;
       grants.push_back(std::move(grant));
     }
@@ -150,7 +148,7 @@ class DomainIntersection {
     out_.domain = statements_.front().requirement->domain;
     std::set<std::string> names;
     for (const DomainStatement& statement : statements_) {
-      const std::string name = scoped(*statement.member, statement.requirement->default_rule);
+      const std::string name = scoped(statement.member->scope, statement.requirement->default_rule);
       if (names.insert(name).second) {
         out_.default_rule += (out_.default_rule.empty() ? "" : "+") + name;
       }
@@ -165,14 +163,17 @@ class DomainIntersection {
  private:
   void add_facet(const Facet& facet) {
     std::optional<Rules> grants;
+    std::vector<StatedGrants> stated;
     for (const DomainStatement& statement : statements_) {
       // An execute list that no document states is left out: execution follows the common reads.
       const bool follows = facet.operation == "execute";
       if (states(statement, facet) || follows) {
         Rules own = grants_of(statement, facet);
+        stated.push_back({statement.member, statement.requirement, own});
         grants = grants ? common_grants(*grants, own, groups_) : std::move(own);
       }
     }
+    note_cuts(stated, grants.value_or(Rules()), groups_, gap_);
     const std::size_t before = out_.rules.size();
     for (PolicyRule& grant : grants.value_or(Rules())) {
       add_grant(std::move(grant));
@@ -209,7 +210,7 @@ class DomainIntersection {
         if (rule.effect == RuleEffect::kDeny && facet.holds(rule) && !path &&
             seen.emplace(rule.selector.type, rule.selector.value.bytes()).second) {
           out_.rules.push_back(rule);
-          out_.rules.back().id = scoped(*statement.member, rule.id);
+          out_.rules.back().id = scoped(statement.member->scope, rule.id);
         }
       }
     }
@@ -246,10 +247,6 @@ class DomainIntersection {
 };
 
 }  // namespace
-
-std::string scoped(const CascadeMember& member, const std::string& node) {
-  return std::string(token(member.scope)) + ":" + node;
-}
 
 Requirement intersect_domain(const std::vector<DomainStatement>& statements,
                              const std::vector<CascadeDenial>& denials, std::vector<bool>& used,

@@ -6,6 +6,8 @@
 
 #include "aasm/planner/cascade.h"
 
+#include "cascade_cuts.h"
+
 namespace aasm::planner {
 
 // What one document of several says of a domain. Both borrowed.
@@ -20,11 +22,6 @@ struct CascadeDenial {
   std::string path;
   Position at;
 };
-
-using NoteGap = std::function<void(const std::string& node, std::string reason)>;
-
-// "org:filesystem.read.allow[0]"
-std::string scoped(const CascadeMember& member, const std::string& node);
 
 // The requirement that allows what each of the statements allows: rules, default rule and evidence
 // wish; the posture is left to the caller. `denials` matter to the file system only; those that lie

@@ -15,55 +15,9 @@ namespace {
 using schema::Domain;
 using schema::Error;
 using schema::ErrorCode;
-using schema::PolicyRule;
-using schema::Requirement;
 using schema::Result;
-using schema::RuleEffect;
 using schema::Selector;
 using schema::SelectorType;
-
-const Requirement* requirement_on(const ExplainInput& input, Domain domain) {
-  for (const Requirement& requirement : input.requirements) {
-    if (requirement.domain == domain) {
-      return &requirement;
-    }
-  }
-  return nullptr;
-}
-
-// The word of the policy that speaks of an operation: execution follows reading where it is not
-// stated, and making and removing names is writing.
-std::string stated_operation(const Requirement& requirement, const std::string& operation) {
-  if (operation == "create" || operation == "remove") {
-    return "write";
-  }
-  const bool stated =
-      std::any_of(requirement.rules.begin(), requirement.rules.end(),
-                  [&](const PolicyRule& rule) { return rule.operation == operation; });
-  return operation == "execute" && !stated ? "read" : operation;
-}
-
-// What is said where no rule covers the object. Rules of `execute` are a list of their own.
-PolicySaying default_saying(const ExplainInput& input, const Requirement& requirement,
-                            const std::string& operation) {
-  PolicySaying saying{PolicyWord::kDenied, requirement.default_rule, std::nullopt};
-  for (const PolicyRule& rule : requirement.rules) {
-    if (operation == "execute" && rule.operation == operation) {
-      saying.rule = rule.id.substr(0, rule.id.find('['));
-      saying.line = rule.line;
-      return saying;
-    }
-  }
-  // Of several documents the place may be in another than the list that is cited.
-  const auto scope = [](const std::string& id) { return id.substr(0, id.find(':') + 1); };
-  for (const DomainPlace& place : input.places) {
-    if (place.domain == requirement.domain && place.at.line > 0 &&
-        scope(place.node) == scope(requirement.default_rule)) {
-      saying.line = place.at.line;
-    }
-  }
-  return saying;
-}
 
 std::string record_of(const ActionView& view, ActionVerdict verdict) {
   if (verdict == ActionVerdict::kByArguments) {
@@ -182,39 +136,13 @@ const char* verdict_token(ActionVerdict verdict) {
   return "";
 }
 
-PolicySaying what_policy_says(const ExplainInput& input, const Action& action,
-                              const Selector& object, const Selector& denied) {
-  const Requirement* requirement = requirement_on(input, action.domain);
-  if (requirement == nullptr) {
-    return {};
-  }
-  const GroupMembers groups = [&](std::string_view group) {
-    return input.vocabulary.members(group);
-  };
-  const std::string operation = stated_operation(*requirement, action.operation);
-  const PolicyRule* narrowest = nullptr;
-  for (const PolicyRule& rule : requirement->rules) {
-    if (rule.operation != operation) {
-      continue;
-    }
-    if (rule.effect == RuleEffect::kDeny && contains(rule.selector, denied, groups)) {
-      return {PolicyWord::kDenied, rule.id, rule.line};
-    }
-    if (rule.effect == RuleEffect::kAllow && contains(rule.selector, object, groups) &&
-        (narrowest == nullptr || contains(narrowest->selector, rule.selector, groups))) {
-      narrowest = &rule;
-    }
-  }
-  return narrowest == nullptr ? default_saying(input, *requirement, operation)
-                              : PolicySaying{PolicyWord::kAllowed, narrowest->id, narrowest->line};
-}
-
 Explanation explain_action(const ExplainInput& input, Action action, const PolicySaying& saying) {
   Explanation out;
   out.action = std::move(action);
   out.policy = saying.word;
   out.rule = saying.rule;
   out.line = saying.line;
+  out.documents = saying.documents;
   if (input.backend != nullptr) {
     out.view = input.backend->view(input.spec, out.action);
   }

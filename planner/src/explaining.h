@@ -15,6 +15,7 @@ struct PolicySaying {
   PolicyWord word = PolicyWord::kNotStated;
   std::string rule;
   std::optional<std::int64_t> line;
+  std::vector<DocumentSaying> documents;
 };
 
 // What the requirement on `action.domain` says. A rule covers the action where it contains

@@ -6,6 +6,7 @@
 
 #include "aasm/planner/environment.h"
 #include "aasm/planner/grant_guard.h"
+#include "aasm/planner/selector.h"
 #include "aasm/schema/utf8.h"
 
 #include "lint_places.h"
@@ -62,6 +63,7 @@ class Lint {
         }
       }
     }
+    start_calls();
     protected_files();
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const auto& a, const auto& b) { return a.severity < b.severity; });
@@ -179,6 +181,48 @@ class Lint {
          "status");
     warn("writes_credentials", reached(granted, walked, credentials_, true),
          "lets the agent write where keys and tokens are kept");
+  }
+
+  // Whether a program gets as far as its main().
+  void start_calls() {
+    const Requirement* calls = policy_.record.requirement_for(Domain::kSyscall);
+    if (calls == nullptr || context_.vocabulary == nullptr) {
+      return;
+    }
+    const GroupMembers groups = [&](std::string_view group) {
+      return context_.vocabulary->members(group);
+    };
+    std::string missing;
+    for (const std::string& name : context_.vocabulary->start_calls()) {
+      if (!allows_call(*calls, name, groups)) {
+        missing += (missing.empty() ? "" : ", ") + shown(name);
+      }
+    }
+    if (missing.empty()) {
+      return;
+    }
+    add(Severity::kWarning, "lacks_start_calls", first_grant(*calls),
+        "the system calls that are allowed lack " + missing +
+            ", without which a program that is linked at run time does not reach its main(): it "
+            "dies of a signal, or says that a library cannot be loaded; `@default` has them all");
+  }
+
+  static bool allows_call(const Requirement& calls, const std::string& name,
+                          const GroupMembers& groups) {
+    const schema::Selector one{SelectorType::kSyscall, schema::PathBytes(name)};
+    bool allowed = false;
+    for (const PolicyRule& rule : calls.rules) {
+      const bool covers = contains(rule.selector, one, groups);
+      if (covers && rule.effect == RuleEffect::kDeny) {
+        return false;
+      }
+      allowed = allowed || covers;
+    }
+    return allowed;
+  }
+
+  static std::string first_grant(const Requirement& calls) {
+    return calls.rules.empty() ? std::string() : calls.rules.front().id;
   }
 
   // As at planning; where something is wrong, one rule at a time, so that each finding has its

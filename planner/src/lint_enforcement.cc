@@ -14,10 +14,8 @@ using schema::CapabilityProbed;
 using schema::Requirement;
 
 SourceProblem place_of(const ResolvedPolicy& policy, const Requirement& requirement) {
-  const auto place =
-      std::find_if(policy.places.begin(), policy.places.end(),
-                   [&](const DomainPlace& one) { return one.domain == requirement.domain; });
-  if (place == policy.places.end()) {
+  const DomainPlace* place = place_on(policy.places, requirement.domain);
+  if (place == nullptr) {
     return {policy.source_path, std::nullopt, ""};
   }
   return {source_of(view_of(policy), place->node), place->at, ""};

@@ -176,10 +176,7 @@ void Lowering::gap(std::optional<Domain> domain, const std::string& node, std::s
 void Lowering::unstated_domains() {
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
     const Domain domain = entry.first;
-    const bool stated =
-        std::any_of(out_.requirements.begin(), out_.requirements.end(),
-                    [&](const Requirement& requirement) { return requirement.domain == domain; });
-    if (stated) {
+    if (requirement_on(out_.requirements, domain) != nullptr) {
       continue;
     }
     gap(domain, std::string(node_of(domain)),
@@ -242,6 +239,12 @@ PolicyState Lowering::state() const {
   const bool capabilities_open = document_.capabilities && document_.capabilities->allow;
   return capabilities_open || document_.tools_allow_all ? PolicyState::kPermissive
                                                         : PolicyState::kUnconfigured;
+}
+
+const DomainPlace* place_on(const std::vector<DomainPlace>& places, Domain domain) {
+  const auto found = std::find_if(places.begin(), places.end(),
+                                  [&](const DomainPlace& one) { return one.domain == domain; });
+  return found == places.end() ? nullptr : &*found;
 }
 
 LoweredPolicy lower_policy(const PolicyDocument& document, const PathResolver& resolve) {

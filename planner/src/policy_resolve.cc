@@ -97,6 +97,7 @@ void check_recordable(ResolvedPolicy& policy) {
   policy.record = std::move(failed);
   policy.credentials = {};
   policy.places.clear();
+  policy.each.clear();
   fail(policy, {{policy.source_path, std::nullopt, "the policy " + *why}});
 }
 
@@ -124,6 +125,9 @@ void load(ResolvedPolicy& policy, const PolicyRequest& request) {
     return request.vocabulary == nullptr ? std::vector<std::string>()
                                          : request.vocabulary->members(group);
   };
+  for (const CascadeMember& one : members) {
+    policy.each.push_back({one.scope, one.source, one.lowered.requirements, one.lowered.places});
+  }
   take_lowered(policy, intersect_policies(std::move(members), request.resolver, groups));
   if (policy.record.state != PolicyState::kUnconfigured) {
     state_sources(policy);

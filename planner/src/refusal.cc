@@ -112,10 +112,8 @@ std::string source_place(const std::string& source, std::optional<std::int64_t> 
 }
 
 std::string describe_place(const Requirement& requirement, const PolicyView& policy) {
-  const auto place =
-      std::find_if(policy.places.begin(), policy.places.end(),
-                   [&](const DomainPlace& one) { return one.domain == requirement.domain; });
-  if (place == policy.places.end()) {
+  const DomainPlace* place = place_on(policy.places, requirement.domain);
+  if (place == nullptr) {
     return quoted_display(requirement.default_rule);
   }
   return quoted_display(place->node) + " (" +

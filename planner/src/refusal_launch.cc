@@ -98,8 +98,7 @@ Refusal refuse_policy_load_failed(const std::string& error) {
   return launch_refusal(
       LaunchRefusal::kPolicyLoadFailed,
       "the policy could not be loaded, and no other is taken in its place:\n" + error,
-      "correct what is named above; `aasm run exec --dry-run` reads a policy "
-      "without running anything");
+      "correct what is named above; `aasm policy check` reads a policy without running anything");
 }
 
 Refusal refuse_policy_permissive(const PolicyView& policy) {

@@ -66,8 +66,7 @@ SelectionMode mode_of(const SelectionInput& input) {
 }
 
 bool states(const ExecutionSpec& spec, Domain domain) {
-  return std::any_of(spec.requirements.begin(), spec.requirements.end(),
-                     [&](const auto& requirement) { return requirement.domain == domain; });
+  return requirement_on(spec.requirements, domain) != nullptr;
 }
 
 // The walk over the candidates and what it gathers.

@@ -218,10 +218,8 @@ std::vector<Widening> widening(const std::vector<Requirement>& outer,
                                const std::vector<Requirement>& inner, const GroupMembers& groups) {
   std::vector<Widening> all;
   for (const Requirement& requirement : outer) {
-    const auto own = std::find_if(inner.begin(), inner.end(), [&](const Requirement& one) {
-      return one.domain == requirement.domain;
-    });
-    if (own == inner.end()) {
+    const Requirement* own = requirement_on(inner, requirement.domain);
+    if (own == nullptr) {
       all.push_back({requirement.domain, requirement.default_rule, "it does not state the domain"});
       continue;
     }

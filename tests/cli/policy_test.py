@@ -74,6 +74,28 @@ class Check(PolicyCase):
                          ("warning", "reads_processes", "filesystem.read.allow[1]", 2, 25))
         self.assertEqual(self.check(self.file("q.yaml", NARROW), "--strict").returncode, 0)
 
+    def test_calls_that_a_program_needs_to_start_are_missed_and_the_last_death_is_told(self):
+        start = ["close", "exit_group", "mmap", "mprotect", "newfstatat", "openat", "pread64", "read"]
+        start += ["arch_prctl"] if os.uname().machine == "x86_64" else []
+        def policy(calls):
+            return self.file("p.yaml", FILES + f"syscalls: {{ allow: [{', '.join(calls)}] }}\n")
+        def start_true(path):
+            return self.aasm("run", "exec", "--policy", path, "--", "/bin/true").returncode
+        path = policy(start)
+        self.assertEqual([one["code"] for one in self.check_json(path)[1]["findings"] if one["code"] == "lacks_start_calls"], [])
+        self.assertEqual(start_true(path), 0)
+        for name in start:
+            path = policy([one for one in start if one != name])
+            [found] = [one for one in self.check_json(path)[1]["findings"] if one["code"] == "lacks_start_calls"]
+            self.assertIn(f"lack `{name}`, without which", found["text"])
+            self.assertNotIn("the last run", found["text"])
+            self.assertEqual((found["line"], found["column"], found["severity"]), (4, 21, "warning"))
+            self.assertIn(start_true(path), (127, 128 + 11, 128 + 6), name)
+        path = policy(["read"])
+        start_true(path)
+        self.assertRegex(self.check(path).stdout, r"warning: the system calls that are allowed lack .*`mmap`.*; the last run under this document "
+                                                  r"\([-0-9a-f]{36}, not verified\) ended by signal 11 after `\w+` was refused \[lacks_start_calls\]")
+
     def test_what_a_run_would_refuse_ends_1_and_a_run_refuses_it(self):
         for text, code in ((FILES.replace('"${WORKDIR}", /dev/null', f'"{self.home}"'), "grant_covers_evidence"),
                            (FILES.replace('"${WORKDIR}", /dev/null', f'"{self.root}/pol"'), "grant_covers_control"),
@@ -155,6 +177,15 @@ class SeveralDocuments(PolicyCase):
         self.assertEqual(said["ptrace"][:3], ("denied", "org:syscalls.deny[0]", org))
         self.assertEqual(said["read"][:3], ("allowed", "agent:syscalls.allow[0]", own))
         self.assertEqual(said["/opt/x"][0], "denied")
+
+    def test_what_one_document_cuts_of_another_is_said_with_both_places(self):
+        out = self.ok("policy", "check", self.policy).stdout.replace("agent/../", "")
+        self.assertIn(f"agent.yaml:3:57: note: agent:filesystem.read.allow[6]: `{os.path.realpath(self.work)}` is cut by org:filesystem.read.allow "
+                      f"({self.org} line 3): what is left of it is `{os.path.realpath(self.work)}/in`", out)
+        self.assertRegex(out, r"agent.yaml:5:\d+: note: agent:syscalls.allow\[1\]: `ptrace` is cut by org:syscalls.deny\[0\] \(.*org.yaml line 5\)")
+        said = self.ok("policy", "explain", "--policy", self.policy, "./b", "--operation", "read").stdout.replace("agent/../", "")
+        self.assertIn(f"{self.policy} line 3 allows it: agent:filesystem.read.allow[6]", said)
+        self.assertIn(f"{self.org} line 3 does not: org:filesystem.read.allow", said)
 
     def test_a_run_may_what_each_document_allows_and_its_record_names_them_all(self):
         done = self.sh("cat in/a; cat b; echo x > in/new && echo written")

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aasm/crypto/hash.h"
+#include "aasm/ledger_format/receipt.h"
 
 namespace aasm::verifier {
 namespace {
@@ -13,6 +14,12 @@ using ledger_format::Checkpoint;
 constexpr const char* kHeads = "heads";
 constexpr const char* kState = "state";
 constexpr const char* kExpectHead = "expect-head";
+
+// A receipt stands for the checkpoint it holds. What is none is judged as a note.
+std::string note_of(const std::string& note_or_receipt) {
+  schema::Result<ledger_format::Receipt> receipt = ledger_format::parse_receipt(note_or_receipt);
+  return receipt ? std::move(receipt->checkpoint) : note_or_receipt;
+}
 
 }  // namespace
 
@@ -39,7 +46,7 @@ void References::begin(const KeyPositions& keys, Target target) {
     add_heads(keys);
   }
   if (request_.expect_head) {
-    add(keys, kExpectHead, *request_.expect_head);
+    add(keys, kExpectHead, note_of(*request_.expect_head));
   }
   if (request_.state) {
     add(keys, kState, *request_.state);

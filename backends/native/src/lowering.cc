@@ -119,12 +119,6 @@ std::optional<std::string> creation_obstacle(const Requirement& requirement) {
 
 }  // namespace
 
-const Requirement* requirement_on(const std::vector<Requirement>& requirements, Domain domain) {
-  const auto found = std::find_if(requirements.begin(), requirements.end(),
-                                  [domain](const Requirement& r) { return r.domain == domain; });
-  return found == requirements.end() ? nullptr : &*found;
-}
-
 std::optional<std::string> cannot_lower(const Requirement& requirement) {
   if (requirement.intent == schema::Intent::kObserve) {
     return "aasm-native prevents; this version does not observe without preventing";

@@ -11,9 +11,7 @@
 // Which of a policy's requirements aasm-native can carry out. Pure.
 namespace aasm::backend_native {
 
-// The requirement on `domain`; nullptr when policy does not state it.
-const schema::Requirement* requirement_on(const std::vector<schema::Requirement>& requirements,
-                                          schema::Domain domain);
+using planner::requirement_on;
 
 // Why this backend cannot carry out `requirement` as it stands; nullopt when it can.
 std::optional<std::string> cannot_lower(const schema::Requirement& requirement);

@@ -95,6 +95,15 @@ std::vector<std::string> NativeSyscallVocabulary::members(std::string_view group
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> NativeSyscallVocabulary::start_calls() const {
+  std::vector<std::string> calls = {"close",      "exit_group", "mmap",    "mprotect",
+                                    "newfstatat", "openat",     "pread64", "read"};
+#if defined(__x86_64__)
+  calls.insert(calls.begin(), "arch_prctl");
+#endif
+  return calls;
+}
+
 std::vector<std::string> NativeSyscallVocabulary::suggestions() const {
   std::vector<std::string> words;
   for (const std::string_view group : syscall_group_names()) {

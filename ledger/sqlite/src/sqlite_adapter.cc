@@ -22,7 +22,8 @@ using schema::Result;
 namespace {
 
 struct OpenDatabase : Native {
-  OpenDatabase(const std::string& path, int flags) : database(path, flags) {
+  OpenDatabase(const std::string& path, int flags, const char* vfs = "")
+      : database(path, flags, 0, vfs) {
     handle = database.getHandle();
   }
   SQLite::Database database;
@@ -85,8 +86,9 @@ bool has_second_statement(Native& native, const std::string& sql) {
 }
 
 int flags_for(OpenMode mode) {
-  const int access = mode == OpenMode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-  return access | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+  const bool reads = mode == OpenMode::kReadOnly || mode == OpenMode::kReadUnshared;
+  return (reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOFOLLOW |
+         SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
 }
 
 }  // namespace
@@ -132,10 +134,19 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 Result<Connection> Connection::open(const std::string& path, OpenMode mode) {
   const std::string resolved = AASM_TRY(resolve_database_path(path, mode));
   std::shared_ptr<Native> native = AASM_TRY(guarded(nullptr, [&]() -> std::shared_ptr<Native> {
-    return std::make_shared<OpenDatabase>(resolved, flags_for(mode));
+    // Exclusive, so that the index of the WAL is kept in memory: https://sqlite.org/wal.html,
+    // "Use of WAL Without Shared-Memory". The lock that takes is one of a VFS that has none.
+    const bool unshared = mode == OpenMode::kReadUnshared;
+    auto opened =
+        std::make_shared<OpenDatabase>(resolved, flags_for(mode), unshared ? "unix-none" : "");
+    if (unshared) {
+      opened->database.exec("PRAGMA locking_mode=EXCLUSIVE");
+    }
+    return opened;
   }));
   // SQLite quietly opens a file it may not write for reading.
-  if (mode != OpenMode::kReadOnly && sqlite3_db_readonly(native->handle, "main") != 0) {
+  if ((flags_for(mode) & SQLITE_OPEN_READONLY) == 0 &&
+      sqlite3_db_readonly(native->handle, "main") != 0) {
     return Error(ErrorCode::kPermissionDenied, "the database may only be read: " + resolved);
   }
   return Connection(std::move(native));

@@ -8,7 +8,9 @@ import os
 import pathlib
 import re
 
-from . import verify
+from . import receipts, verify
+from .notes import NoteError
+from .profile import ProfileError
 from .trust import TrustError, load
 
 HEAD = re.compile(r"[0-9a-f]{64}\Z")
@@ -38,11 +40,21 @@ def run(arguments: list[str]) -> tuple[int, dict[str, object]]:
             options.trust = load(given.trust or home / "trust")
     except TrustError as error:
         return 2, {"verdict": "USAGE", "exit_status": 2, "error": str(error)}
-    for reference in (given.expect_head, given.state):
-        if reference is not None and reference.exists():
-            options.references.append(reference.read_bytes())
+    if given.expect_head is not None and given.expect_head.exists():
+        options.references.append(note_of(given.expect_head.read_bytes()))
+    if given.state is not None and given.state.exists():
+        options.references.append(given.state.read_bytes())
     report = verify.verify(given.file, options)
     return int(report["exit_status"]), report
+
+
+def note_of(data: bytes) -> bytes:
+    """A receipt stands for the checkpoint it holds."""
+    try:
+        receipts.parse(data)
+    except (receipts.ReceiptError, NoteError, ProfileError):
+        return data
+    return data.split(b"\n\n", 1)[1]
 
 
 def main(arguments: list[str]) -> int:

@@ -95,6 +95,67 @@ TEST(CascadeTest, DisjointGrantsPermitNothing) {
   EXPECT_EQ(rules(policy, Domain::kFilesystemWrite), Lines{});
 }
 
+// "agent:filesystem.read.allow[1]: ..." for each gap that tells of a cut.
+Lines cuts(const ResolvedPolicy& policy) {
+  Lines lines;
+  for (const schema::PolicyGap& gap : policy.record.gaps) {
+    if (gap.reason.find(" is cut by ") != std::string::npos ||
+        gap.reason.find("are cut") != std::string::npos) {
+      lines.push_back(gap.node + ": " + gap.reason);
+    }
+  }
+  return lines;
+}
+
+TEST(CascadeTest, WhatABroaderScopeCutsIsSaidWhereItWasGranted) {
+  EXPECT_EQ(cuts(two("filesystem: {read: {allow: [/usr, /work/dir/a]}}\n",
+                     "filesystem:\n  read: {allow: [/usr/lib, /work, /etc]}\n")),
+            (Lines{"agent:filesystem.read.allow[1]: `/work` is cut by org:filesystem.read.allow "
+                   "(/p/org.yaml line 2): what is left of it is `/work/dir/a`",
+                   "agent:filesystem.read.allow[2]: `/etc` is cut by org:filesystem.read.allow "
+                   "(/p/org.yaml line 2): nothing of it is left"}));
+  EXPECT_EQ(cuts(two("resources: {cpu_seconds: 5, open_files: 100}\n",
+                     "resources: {cpu_seconds: 50, open_files: 10}\n")),
+            Lines{"agent:resources.cpu_seconds: `50` (/p/own.yaml line 2) is cut by "
+                  "org:resources.cpu_seconds "
+                  "(/p/org.yaml line 2): what is left of it is `5`"});
+  EXPECT_EQ(cuts(two("capabilities: {deny: [file_write]}\n",
+                     "filesystem: {read: {allow: [/a]}, write: {allow: [/b]}}\n")),
+            Lines{"agent:filesystem.write.allow[0]: `/b` is cut by org:capabilities.deny[0] "
+                  "(/p/org.yaml line 2): nothing of it is left"});
+}
+
+TEST(CascadeTest, CallsThatABroaderScopeTakesAwayAreSaid) {
+  EXPECT_EQ(cuts(two("syscalls: {allow: ['@io']}\n", "syscalls: {allow: ['@files', write]}\n")),
+            Lines{"agent:syscalls.allow[0]: `@files` is cut by org:syscalls.allow "
+                  "(/p/org.yaml line 2): what is left of it is `read`"});
+  EXPECT_EQ(cuts(two("syscalls: {deny: [write]}\n", "syscalls: {allow: ['@files', write]}\n")),
+            Lines{"agent:syscalls.allow[1]: `write` is cut by org:syscalls.deny[0] (/p/org.yaml "
+                  "line 2): nothing of it is left"});
+}
+
+TEST(CascadeTest, NoCutIsSaidWhereNothingWasCut) {
+  EXPECT_EQ(cuts(two("filesystem: {read: {allow: [/usr, /work]}}\n",
+                     "filesystem: {read: {allow: [/usr/lib]}}\n")),
+            Lines{})
+      << "the nearer document asks for less";
+  EXPECT_EQ(cuts(two("filesystem: {read: {allow: [/usr]}}\n",
+                     "filesystem: {read: {allow: [/usr]}}\nprocesses: {max: 3}\n")),
+            Lines{});
+}
+
+TEST(CascadeTest, ManyCutsOfOneListAreCounted) {
+  std::string paths;
+  for (int i = 0; i < 100; ++i) {
+    paths += (i == 0 ? "/a" : ", /a") + std::to_string(i);
+  }
+  const Lines lines = cuts(two("filesystem: {write: {allow: [/b]}}\n",
+                               "filesystem: {write: {allow: [" + paths + "]}}\n"));
+  ASSERT_EQ(lines.size(), 33U);
+  EXPECT_EQ(lines.back(),
+            "agent:filesystem.write.allow (/p/own.yaml line 2): 68 more entries are cut");
+}
+
 TEST(CascadeTest, ADomainThatOneDocumentDoesNotStateIsTheOthers) {
   const ResolvedPolicy policy =
       two("processes: {max: 5}\n", "filesystem: {write: {allow: [/b]}}\n");

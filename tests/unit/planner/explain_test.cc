@@ -46,8 +46,8 @@ class ExplainTest : public ::testing::Test {
 
   ExplainedObject explained(const std::string& what, const std::string& operation = "") {
     const auto object = explain(
-        {policy_.requirements, policy_.places, spec_, &backend_, calls_, host_, "/work/dir"}, what,
-        operation);
+        {policy_.requirements, policy_.places, spec_, &backend_, calls_, host_, "/work/dir", each_},
+        what, operation);
     EXPECT_TRUE(object) << object.error().message();
     return object ? *object : ExplainedObject();
   }
@@ -67,7 +67,32 @@ class ExplainTest : public ::testing::Test {
   ExecutionSpec spec_;
   FakeBackend backend_{"fake", schema::IsolationClass::kProcess, testing::capabilities({})};
   LoweredPolicy policy_;
+  std::vector<DocumentStatements> each_;
 };
+
+TEST_F(ExplainTest, OfDocumentsThatDisagreeEachHasItsWord) {
+  const auto statements = [](schema::PolicyScope scope, const char* file, const char* text) {
+    const LoweredPolicy one = lowered(text);
+    return DocumentStatements{scope, file, one.requirements, one.places};
+  };
+  each_ = {
+      statements(schema::PolicyScope::kOrg, "/o.yaml", "filesystem: {read: {allow: [/usr]}}\n"),
+      statements(schema::PolicyScope::kTeam, "/t.yaml", "processes: {max: 3}\n"),
+      statements(schema::PolicyScope::kAgent, "/a.yaml",
+                 "filesystem:\n  read: {allow: [/usr, /opt]}\n")};
+  load("filesystem: {read: {allow: [/usr]}, write: {allow: []}}\n");
+  const std::vector<DocumentSaying> said = explained("/opt/x", "read").answers[0].documents;
+  ASSERT_EQ(said.size(), 2U) << "a document that does not state the domain has no word";
+  EXPECT_EQ(said[0].word, PolicyWord::kDenied);
+  EXPECT_EQ(said[0].rule, "org:filesystem.read.allow");
+  EXPECT_EQ(said[0].line, 1);
+  EXPECT_EQ(said[1].word, PolicyWord::kAllowed);
+  EXPECT_EQ(said[1].source, "/a.yaml");
+  EXPECT_EQ(said[1].rule, "agent:filesystem.read.allow[1]");
+  EXPECT_EQ(said[1].line, 2);
+  EXPECT_TRUE(explained("/usr/x", "read").answers[0].documents.empty());
+  EXPECT_TRUE(explained("/etc/x", "read").answers[0].documents.empty()) << "no document allows it";
+}
 
 TEST_F(ExplainTest, TheNarrowestGrantIsNamed) {
   load("filesystem: {read: {allow: [/, /usr, /usr/lib]}, write: {allow: [/tmp]}}\n");
@@ -184,8 +209,8 @@ TEST_F(ExplainTest, OnlyWhatIsReportedHasARecord) {
 
 TEST_F(ExplainTest, WhatCannotBeAskedIsSaid) {
   load("syscalls: {allow: []}\n");
-  const ExplainInput input{policy_.requirements, policy_.places, spec_, &backend_, calls_, host_,
-                           "/work/dir"};
+  const ExplainInput input{
+      policy_.requirements, policy_.places, spec_, &backend_, calls_, host_, "/work/dir", {}};
   for (const auto& [what, operation] :
        std::vector<std::pair<std::string, std::string>>{{"*.example.org", ""},
                                                         {"10.0.0.0.0", ""},
@@ -295,7 +320,7 @@ TEST_F(ExplainExecuteTest, WhatIsDeniedOfOneIsDeniedOfTheProgram) {
   needs_["/usr/script"] = {kInterpreter, "/opt/tool"};
   const Refusing refusing;
   const auto object =
-      explain({policy_.requirements, policy_.places, spec_, &refusing, calls_, host_, "/work"},
+      explain({policy_.requirements, policy_.places, spec_, &refusing, calls_, host_, "/work", {}},
               "/usr/script", "execute");
   ASSERT_TRUE(object);
   const Explanation& answer = object->answers.at(0);

@@ -117,6 +117,20 @@ TEST_F(ReceiptTest, ItIsComparedWithANoteOfTheSameSizeOnly) {
   EXPECT_EQ(codes(judge(bytes_, request)), Codes{"reference_not_comparable"});
 }
 
+TEST_F(ReceiptTest, ALaterLedgerIsComparedWithTheCheckpointThatItHolds) {
+  home_.add_short_run();
+  VerifyRequest request = request_for(home_.ledger(), home_.trust());
+  request.expect_head = bytes_;
+  EXPECT_EQ(verify(request).verdict, Verdict::kVerified);
+  WriterHome other;
+  other.add_short_run();
+  request = request_for(other.ledger(), other.trust());
+  request.expect_head = bytes_;
+  EXPECT_EQ(codes(verify(request)), Codes{"reference_other_origin"});
+  request.expect_head = bytes_.substr(0, bytes_.size() / 2);
+  EXPECT_EQ(codes(verify(request)), Codes{"reference_unreadable"});
+}
+
 // Receipts of a forged ledger, put together record by record.
 class ForgedReceipt {
  public:

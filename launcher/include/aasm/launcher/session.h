@@ -65,6 +65,7 @@ struct SessionEnd {
   std::string notice;                             // of request.notice
   std::optional<schema::Error> evidence_error;    // ending evidence_failure
   std::optional<schema::ClosedRun> closed;        // absent when closing could not be recorded
+  bool proof_lost = false;  // the caller's: a receipt or report that was asked for is not written
   PhaseTimes times;
 };
 

@@ -19,6 +19,17 @@ struct CascadeMember {
   LoweredPolicy lowered;
 };
 
+// What one document of several says by itself. Ids in it are without the scope.
+struct DocumentStatements {
+  schema::PolicyScope scope;
+  std::string source;
+  std::vector<schema::Requirement> requirements;
+  std::vector<DomainPlace> places;
+};
+
+// "org:filesystem.read.allow[0]"
+std::string scoped(schema::PolicyScope scope, const std::string& node);
+
 // What the documents allow together (docs/policy-reference.md, "Several documents"): an object is
 // allowed when each document that states its domain allows it, and none denies it; of limits the
 // smallest holds, of postures and evidence wishes the strictest. Ids of rules and nodes begin with

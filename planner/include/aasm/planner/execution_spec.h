@@ -32,4 +32,8 @@ struct ExecutionSpec {
   schema::AmbientAuthority ambient;  // the launcher adds what was open when it was started
 };
 
+// The requirement on `domain`; nullptr when policy does not state it.
+const schema::Requirement* requirement_on(const std::vector<schema::Requirement>& requirements,
+                                          schema::Domain domain);
+
 }  // namespace aasm::planner

@@ -9,6 +9,7 @@
 
 #include "aasm/planner/action.h"
 #include "aasm/planner/backend.h"
+#include "aasm/planner/cascade.h"
 #include "aasm/planner/execution_spec.h"
 #include "aasm/planner/lower.h"
 #include "aasm/planner/syscall_vocabulary.h"
@@ -30,12 +31,23 @@ enum class ActionVerdict : std::uint8_t {
 };
 const char* verdict_token(ActionVerdict verdict);
 
+// What one document of several says of an action.
+struct DocumentSaying {
+  std::string source;
+  PolicyWord word = PolicyWord::kNotStated;
+  std::string rule;
+  std::optional<std::int64_t> line;
+};
+
 struct Explanation {
   Action action;  // its object as it is judged
   ActionVerdict verdict = ActionVerdict::kNotStated;
   PolicyWord policy = PolicyWord::kNotStated;
   std::string rule;                  // the statement of the policy that decides; may be empty
   std::optional<std::int64_t> line;  // where it stands in the document
+  // Where the documents of a policy disagree and the action is denied: the word of each that states
+  // the domain.
+  std::vector<DocumentSaying> documents = {};
   ActionView view;
   std::string record;  // a sentence: what would stand in the ledger
   int host_errno = 0;  // a path: what the host itself answers, whatever the policy says
@@ -85,6 +97,7 @@ struct ExplainInput {
   const SyscallVocabulary& vocabulary;
   const HostView& host;
   std::string working_dir;  // absolute; what a path that is not starts from
+  const std::vector<DocumentStatements>& documents;  // of a policy that is several
 };
 
 // Explains `what`: a path has a slash in it, a call is a name the vocabulary knows, anything else

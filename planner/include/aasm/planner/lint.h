@@ -33,6 +33,7 @@ struct LintContext {
   std::vector<std::string> git_dirs;  // of the repository the working directory is in
   ProtectedPaths protect;
   PathResolver resolve = PathWalker();
+  const SyscallVocabulary* vocabulary = nullptr;  // borrowed; null: calls are not looked at
 };
 
 // What is wrong with or worth knowing of a policy that has loaded, in the order of the rules;

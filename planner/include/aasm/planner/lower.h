@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "aasm/planner/environment.h"
+#include "aasm/planner/execution_spec.h"
 #include "aasm/planner/path_walk.h"
 #include "aasm/planner/policy_document.h"
 #include "aasm/schema/record_policy.h"
@@ -21,6 +22,9 @@ struct DomainPlace {
   std::string node;  // "filesystem.read.allow"; of several documents "org:filesystem.read.allow"
   Position at;
 };
+
+// The first of `domain`; nullptr when there is none.
+const DomainPlace* place_on(const std::vector<DomainPlace>& places, schema::Domain domain);
 
 // A document turned into requirements: at most one a domain, in the order of the vocabulary.
 //

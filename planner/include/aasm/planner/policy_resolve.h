@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "aasm/planner/cascade.h"
 #include "aasm/planner/environment.h"
 #include "aasm/planner/lower.h"
 #include "aasm/planner/paths.h"
@@ -69,6 +70,7 @@ struct ResolvedPolicy {
   std::vector<std::string> looked_in;     // the places that held no policy, in order
   std::vector<LoadedDocument> documents;  // the policy's own first; those of record.extends after
   std::vector<SourceProblem> problems;    // what record.error is made from
+  std::vector<DocumentStatements> each;   // of several: what each of them says, in their order
   PathResolver resolver;                  // that of the request, with what it has seen
 };
 

@@ -22,6 +22,10 @@ class SyscallVocabulary {
   // The calls of a group; none for one that is not known.
   virtual std::vector<std::string> members(std::string_view group) const = 0;
 
+  // What a program that is linked at run time calls before its main, so that it does not start
+  // where one of them is refused. A lower bound. May be empty.
+  virtual std::vector<std::string> start_calls() const { return {}; }
+
   // Names and groups to pick a suggestion from when one is unknown. May be empty: then messages
   // carry no suggestion.
   virtual std::vector<std::string> suggestions() const { return {}; }

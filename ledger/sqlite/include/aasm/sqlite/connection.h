@@ -26,6 +26,9 @@ enum class OpenMode : std::uint8_t {
   // Opens an existing file for reading. A database in WAL mode then still needs its -shm file, or
   // a directory where one can be made.
   kReadOnly,
+  // Opens a file that nothing writes for reading, its WAL included: without locks, in a directory
+  // that may be read-only, and making nothing beside it. Under a writer its answers are wrong.
+  kReadUnshared,
 };
 
 // A connection to one SQLite database file. Owned by one thread at a time; movable. Statements and
