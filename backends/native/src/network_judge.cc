@@ -133,7 +133,7 @@ bool asks_us(const NetworkSpec& spec, const InternetAddress& address) {
 
 NetworkVerdict send_to_resolver(const NetworkSpec& spec, const SocketFacts& socket,
                                 const ReadAddress& read) {
-  NetworkVerdict verdict = pass();
+  NetworkVerdict verdict = not_judged();
   verdict.event.rule = spec.names_default;
   verdict.asked = read.address;
   // Without an address of its own, IPv6 goes by way of the mapped one.
