@@ -95,6 +95,13 @@ class Names:
             if (reply := reply_to(message, False)) is not None:
                 server.sendto(reply, peer)
 
+    def stray(self, address):
+        """Datagrams that no policy of the tests allows."""
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind((address, 80))
+        while server.recv(4096):
+            self.log.write("datagram\n")
+
     def streams(self, address):
         server = socket.create_server((address, 53))
         while True:
@@ -150,6 +157,7 @@ def serve_peer(read_end, write_end, log):
         address(f"ip addr add {one}/64 dev name_peer")
     names = Names(log)
     jobs = [lambda: names.datagrams(NAMES), lambda: names.datagrams(NAMES6), lambda: names.streams(NAMES),
+            lambda: names.stray(WEB),
             WebServer((WEB, 80), Web).serve_forever, WebServer6((WEB6, 80), Web).serve_forever]
     threads = [threading.Thread(target=job, daemon=True) for job in jobs]
     for thread in threads:
@@ -162,8 +170,9 @@ def serve_peer(read_end, write_end, log):
 def lay_etc(root):
     """An /etc whose resolv.conf is a chain of links, as systemd-resolved lays it."""
     etc = root / "etc"
-    shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True, copy_function=copy_readable,
-                    ignore=lambda _, names: [n for n in names if n in ("ssl", "alternatives", "shadow", "gshadow")])
+    with contextlib.suppress(shutil.Error):  # folders that only root reads
+        shutil.copytree("/etc", etc, symlinks=True, ignore_dangling_symlinks=True, copy_function=copy_readable,
+                        ignore=lambda _, names: [n for n in names if n in ("ssl", "alternatives", "shadow", "gshadow")])
     (etc / "stub").mkdir()
     for name in ("resolv.conf", "hosts"):
         with contextlib.suppress(FileNotFoundError):

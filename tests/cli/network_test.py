@@ -213,7 +213,7 @@ class Egress(NetworkCase):
         for one in [full, *fillers]:
             one.close()
 
-    # Case 50. Of the field report 54 only the half that fails: what may be looked up is not built.
+    # Case 50.
     def test_with_nothing_listed_nothing_is_reached_or_looked_up(self):
         resolver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         resolver.bind(("127.0.0.1", 0))

@@ -200,7 +200,7 @@ class Refused(ResolveCase):
             print(reading(datagram("data.evil.test", "9.9.9.9"))["rcode"], reading(datagram("data.evil.test", "127.0.0.1"))["rcode"])
             t = socket.create_connection(("8.8.8.8", 53), timeout=5); q = question("tcp.evil.test")
             t.sendall(struct.pack(">H", len(q)) + q); print(reading(t.recv(4096)[2:])["rcode"])
-            print(time.monotonic() - begin < 1)
+            print(time.monotonic() - begin < 3)
             """ % NAMES)
         self.assertEqual(lines, ["True"] * 4 + ["{'rcode': 3, 'truncated': False, 'answers': 0, 'id': 7}", "3 3", "3", "True"])
         self.assertEqual(WORLD.questions(), [])
@@ -244,10 +244,23 @@ class Refused(ResolveCase):
                     except OSError as error: return error.errno
             print(reach(80)); socket.getaddrinfo("api.example.test", 80); print(reach(80), reach(81))
             u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            try: u.connect(("%s", 80)); print("udp")
+            try: u.sendto(b"x", ("%s", 80)); print("udp")
             except PermissionError: print("no udp")
-            """ % (WEB, WEB))
-        self.assertEqual(lines, ["13", "reached 13", "no udp"])
+            u.connect(("%s", 80)); print(u.getsockname()[0], u.getpeername())
+            try: u.send(b"x"); u.send(b"x")
+            except OSError as error: print(type(error).__name__)
+            """ % (WEB, WEB, WEB))
+        self.assertEqual(lines[:4], ["13", "reached 13", "no udp", f"{HERE} ('{HERE}', 0)"])
+        self.assertNotIn("datagram", WORLD.questions())
+        self.assertIn(("emulated", "compat.source_address"), {(e["outcome"], e["rule"]) for e in self.connects()})
+
+    def test_the_c_library_puts_addresses_in_order_without_a_denial(self):
+        lines = self.says("""
+            socket.getaddrinfo("api.example.test", 80)
+            print([a[4][0] for a in socket.getaddrinfo("api.example.test", 80, proto=6)])
+            """)
+        self.assertEqual(lines, [str([WEB6, WEB])])
+        self.assertEqual([e for e in self.connects() if e["outcome"] == "denied"], [])
 
     def test_an_address_that_egress_allows_is_reached_whatever_name_led_there(self):
         self.state("  network: { egress: [{host: 10.1.2.0/24, ports: [80]}] }\n  name_resolution: { allow: ['*.bad.test'] }\n")
@@ -267,7 +280,7 @@ class Refused(ResolveCase):
             try: print(socket.getaddrinfo("dead.example.test", 80))
             except socket.gaierror: print("failed")
             took = time.monotonic() - begin
-            print(1 < took < 2.5 or took)
+            print(1 < took < 4 or took)
             print(socket.gethostbyname("api.example.test"))
             """)
         self.assertEqual(lines, ["failed", "True", WEB])

@@ -129,6 +129,15 @@ Result<bool> BrokerCalls::admit_address(Brokered& call, NetworkCall what,
   if (verdict.asked) {
     AASM_TRY(note_client(call, verdict));
   }
+  if (verdict.source_for) {
+    const Result<InternetAddress> source = source_address(*verdict.source_for);
+    if (!source) {
+      verdict.perform = false;
+      verdict.event.os_errno = source.error().os_errno();
+    } else {
+      verdict.address = spell_address(*source, call.facts.family == AF_INET6);
+    }
+  }
   return admit(call, std::move(verdict));
 }
 

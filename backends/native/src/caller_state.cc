@@ -8,7 +8,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <vector>
+
+#include <netinet/in.h>
 
 #include "aasm/process/pidfd.h"
 #include "aasm/process/proc_status.h"
@@ -65,6 +68,28 @@ Result<SocketFacts> socket_facts(const process::Fd& socket) {
     }
   }
   return facts;
+}
+
+Result<InternetAddress> source_address(const InternetAddress& destination) {
+  const int family = destination.v6 ? AF_INET6 : AF_INET;
+  const process::Fd probe(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::vector<std::uint8_t> name = spell_address(destination, destination.v6);
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  if (!probe ||
+      ::connect(probe.get(), reinterpret_cast<const sockaddr*>(name.data()),
+                static_cast<socklen_t>(name.size())) != 0 ||
+      ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) {
+    return process::system_error("asking for the way to an address", errno);
+  }
+  InternetAddress source;
+  source.v6 = destination.v6;
+  if (source.v6) {
+    std::memcpy(source.bytes.data(), &reinterpret_cast<const sockaddr_in6&>(own).sin6_addr, 16);
+  } else {
+    std::memcpy(source.bytes.data(), &reinterpret_cast<const sockaddr_in&>(own).sin_addr, 4);
+  }
+  return source;
 }
 
 Result<std::string> socket_name(const process::Fd& socket) {

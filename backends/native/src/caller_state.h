@@ -24,6 +24,9 @@ schema::Result<process::Fd> take_descriptor(pid_t tid, int number);
 // What the kernel says of a socket; ENOTSOCK, as a kernel_answer(), of anything else.
 schema::Result<SocketFacts> socket_facts(const process::Fd& socket);
 
+// The address of this host from which packets to `destination` would go, port 0. No packet is sent.
+schema::Result<InternetAddress> source_address(const InternetAddress& destination);
+
 // The name it is bound to, as getsockname(2) gives it.
 schema::Result<std::string> socket_name(const process::Fd& socket);
 

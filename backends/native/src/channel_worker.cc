@@ -28,10 +28,6 @@ ReplyState reply_of(bool reached_caller) {
   return reached_caller ? ReplyState::kAccepted : ReplyState::kCallerGone;
 }
 
-std::string_view phase_step(Phase phase) {
-  return phase == Phase::kCanary ? "canaries" : "handover";
-}
-
 }  // namespace
 
 ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup,
@@ -135,6 +131,22 @@ void ChannelWorker::run() {
   raise_event(ended_);
 }
 
+// What broker and resolver have to say. False: the channel has failed.
+bool ChannelWorker::serve_helpers(short listener, short broker) {
+  // Without callers there is nothing the broker could still say.
+  if (broker_ && (listener & POLLHUP) == 0) {
+    if (const Result<void> served = serve_broker(broker); !served) {
+      fail("broker", served.error());
+      return false;
+    }
+  }
+  if (const Result<void> served = serve_resolver(); !served) {
+    fail("resolver", served.error());
+    return false;
+  }
+  return true;
+}
+
 ChannelWorker::Turn ChannelWorker::wait() {
   std::array<pollfd, 6> fds = {{{listener_.fd(), POLLIN, 0},
                                 {stop_.get(), POLLIN, 0},
@@ -147,16 +159,7 @@ ChannelWorker::Turn ChannelWorker::wait() {
     fail("channel", process::system_error("waiting for notifications", errno));
     return Turn::kStop;
   }
-  // Without callers there is nothing the broker could still say.
-  if (broker_ && (fds[0].revents & POLLHUP) == 0) {
-    const Result<void> served = serve_broker(fds[4].revents);
-    if (!served) {
-      fail("broker", served.error());
-      return Turn::kStop;
-    }
-  }
-  if (const Result<void> served = serve_resolver(); !served) {
-    fail("resolver", served.error());
+  if (!serve_helpers(fds[0].revents, fds[4].revents)) {
     return Turn::kStop;
   }
   if (ready > 0 && fds[3].revents != 0 && (fds[0].revents & POLLIN) == 0) {
@@ -221,52 +224,6 @@ Result<void> ChannelWorker::serve_one() {
     return serve_workload(call);
   }
   return serve_launch(call, phase);
-}
-
-Result<void> ChannelWorker::serve_launch(const seccomp_notif& call, Phase phase) {
-  // The answer of a caller that died meanwhile reaches nobody, which needs no mention here: the
-  // launch fails because its child is gone.
-  switch (gate(phase, script_, child_pid_, call)) {
-    case GateAnswer::kLetRun:
-      AASM_TRY(listener_.let_run(call.id));
-      return {};
-    case GateAnswer::kCanary:
-      return serve_canary(call);
-    case GateAnswer::kCanariesBegin:
-      AASM_TRY(listener_.answer_zero(call.id));
-      return {};
-    case GateAnswer::kReadyForProgram: {
-      const std::lock_guard lock(state_.mutex);
-      state_.withheld = call.id;
-      state_.changed.notify_all();
-      return {};
-    }
-    case GateAnswer::kViolation:
-      return end_launch(call, phase);
-  }
-  return end_launch(call, phase);
-}
-
-Result<void> ChannelWorker::serve_canary(const seccomp_notif& call) {
-  Classification verdict = classify({call.data, call.pid, 0}, spec_);
-  if (verdict.answer == AnswerKind::kKill) {
-    verdict.answer = AnswerKind::kRefuse;
-    verdict.event.os_errno = verdict.fallback_errno;
-  }
-  if (verdict.answer == AnswerKind::kUnlessInside && is_inside(call, &verdict.event)) {
-    verdict.event.os_errno = kNoRefusal;
-  }
-  CanaryReport report;
-  report.number = call.data.nr;
-  if (verdict.answer == AnswerKind::kBroker) {
-    report.reply = AASM_TRY(refuse_brokered_canary(call, &report.os_errno));
-  } else {
-    report.reply = AASM_TRY(answer(call, &verdict));
-    report.os_errno = verdict.event.os_errno;
-  }
-  const std::lock_guard lock(state_.mutex);
-  state_.reports.push_back(report);
-  return {};
 }
 
 Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
@@ -365,17 +322,6 @@ Result<ReplyState> ChannelWorker::kill_caller(const seccomp_notif& call, Classif
   }
   verdict->event.os_errno = verdict->fallback_errno;
   return reply_of(AASM_TRY(listener_.refuse(call.id, verdict->fallback_errno)));
-}
-
-Result<void> ChannelWorker::end_launch(const seccomp_notif& call, Phase phase) {
-  const SyscallArch arch = syscall_arch(call.data.arch, call.data.nr);
-  fail(std::string(phase_step(phase)),
-       Error(schema::ErrorCode::kIntegrity,
-             "the launch helper made an unexpected call: " + syscall_name(arch, call.data.nr)));
-  // It may be dead already; the refusal below holds in any case.
-  (void)process::send_signal(child_.borrow(), SIGKILL);
-  AASM_TRY(listener_.refuse(call.id, EPERM));
-  return {};
 }
 
 void ChannelWorker::fail(std::string step, const Error& error) {

@@ -71,10 +71,12 @@ class ChannelWorker {
   static void* thread_main(void* self);
   void run();
   Turn wait();
+  bool serve_helpers(short listener, short broker);
   schema::Result<void> serve_one();
   void note_report_pipe();
   void flush_on_request();
   Phase current_phase();
+  // channel_launch.cc: before the program.
   schema::Result<void> serve_launch(const seccomp_notif& call, Phase phase);
   schema::Result<void> serve_canary(const seccomp_notif& call);
   schema::Result<void> serve_workload(const seccomp_notif& call);

@@ -113,7 +113,8 @@ std::string answer_without(const Question& question, const Answer& answer, std::
                            std::size_t num_addresses) {
   std::string message;
   put_word(message, question.id);
-  put_word(message, kResponse | kRecursionAvailable | flags | question.opcode << 11U |
+  put_word(message, kResponse | kRecursionAvailable | flags |
+                        static_cast<unsigned>(question.opcode) << 11U |
                         (question.recursion_desired ? kRecursionDesired : 0U) |
                         (static_cast<unsigned>(answer.rcode) & kRcodeBits));
   put_word(message, 1);

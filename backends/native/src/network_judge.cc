@@ -166,6 +166,26 @@ const NetworkRule* rule_by_name(const NetworkSpec& spec, const InternetAddress& 
   return allows;
 }
 
+// getaddrinfo(3) puts addresses in order by connecting datagram sockets to them.
+bool asks_for_source(const NetworkSpec& spec, NetworkCall call, const InternetAddress& address,
+                     std::string_view protocol) {
+  Event unused;
+  const NetworkRule* rule = call == NetworkCall::kConnect && protocol == "udp"
+                                ? rule_by_name(spec, address, "tcp", unused)
+                                : nullptr;
+  return rule != nullptr && rule->effect == RuleEffect::kAllow;
+}
+
+NetworkVerdict tell_source(NetworkVerdict verdict, const InternetAddress& address) {
+  verdict.perform = true;
+  verdict.source_for = address;
+  verdict.event.outcome = DecisionOutcome::kEmulated;
+  verdict.event.cause = DecisionCause::kCompat;
+  verdict.event.rule = "compat.source_address";
+  verdict.event.os_errno = 0;
+  return verdict;
+}
+
 // A rule that allows the whole does not speak of lookups; one that names a port does.
 NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, const SocketFacts& socket,
                               ReadAddress read) {
@@ -179,6 +199,9 @@ NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, const S
   name_address(verdict.event, read.address, protocol);
   if (rule == nullptr && !bind) {
     rule = rule_by_name(spec, read.address, protocol, verdict.event);
+  }
+  if (rule == nullptr && asks_for_source(spec, call, read.address, protocol)) {
+    return tell_source(std::move(verdict), read.address);
   }
   const bool denies = rule != nullptr && rule->effect == RuleEffect::kDeny;
   const bool open = spec.egress_stated ? rule != nullptr && !denies : true;

@@ -29,6 +29,10 @@ struct NetworkVerdict {
   // The call asks a resolver, this one: `address` is then that of the supervisor's own, and the
   // question is judged there.
   std::optional<InternetAddress> asked;
+  // The call is to connect a datagram socket to this address, which only streams may be connected to
+  // and which a name led to: so the C library learns by which address of this host it would be
+  // reached. The socket is connected to that one instead, port 0; nothing is ever sent.
+  std::optional<InternetAddress> source_for;
 };
 
 // A call that no statement of the policy is about: made, with these bytes, and not recorded.

@@ -111,11 +111,28 @@ TEST(JudgeNameTest, AnAddressIsOpenWhereARuleNamesWhatItWasGivenFor) {
   given->give("b.example", {address("93.184.216.34")}, seconds(1), NameGrants::Clock::now());
   EXPECT_EQ(rule(kTcp4, 443), "star");
   EXPECT_EQ(rule(kTcp4, 80), "");
-  EXPECT_EQ(rule(kUdp4, 443), "");
   given->give("a.example", {address("93.184.216.34")}, seconds(1), NameGrants::Clock::now());
   EXPECT_EQ(rule(kTcp4, 443), "one");
   EXPECT_EQ(rule(kUdp4, 5000), "udp");
   EXPECT_FALSE(judge_address(spec, NetworkCall::kBind, kTcp4, v4("93.184.216.34", 443)).perform);
+}
+
+TEST(JudgeNameTest, ADatagramSocketIsToldItsSourceWhereOnlyStreamsMayGo) {
+  NetworkSpec spec = both(egress({host("one", "a.example:443")}), names({"*"}));
+  const auto given = std::make_shared<NameGrants>();
+  spec.given = given;
+  const auto to = [&](NetworkCall call, std::uint16_t port) {
+    return judge_address(spec, call, kUdp4, v4("93.184.216.34", port));
+  };
+  EXPECT_FALSE(to(kConnect, 443).perform);
+  given->give("a.example", {address("93.184.216.34")}, seconds(1), NameGrants::Clock::now());
+  const NetworkVerdict verdict = to(kConnect, 443);
+  EXPECT_TRUE(verdict.perform && verdict.source_for && verdict.address.empty());
+  EXPECT_EQ(verdict.event.outcome, schema::DecisionOutcome::kEmulated);
+  EXPECT_EQ(verdict.event.rule, "compat.source_address");
+  EXPECT_FALSE(to(kConnect, 80).perform);
+  EXPECT_FALSE(to(NetworkCall::kSend, 443).perform);
+  EXPECT_EQ(to(NetworkCall::kSend, 443).event.outcome, schema::DecisionOutcome::kDenied);
 }
 
 // Case 51.
