@@ -30,6 +30,19 @@ for pid in pids:
 """
 
 
+def memory_groups():
+    """The folder of this process's own memory control group of version 1, if groups can be made in it."""
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        folder = pathlib.Path("/sys/fs/cgroup/memory" + path)
+        if "memory" in controllers.split(",") and os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
+MEMORY_GROUPS = memory_groups()
+
+
 class LimitsCase(aasm_case.AasmCase):
     def limited(self, nodes):
         self.write_policy()
@@ -49,6 +62,18 @@ class Processes(LimitsCase):
         self.assertEqual((claim["claim"], claim["denied_actions"], claim["boundary"], claim["basis"]),
                          ("denied_before_execution", 4, "proved", "decision"))
         self.assert_verified()
+
+    # Case 41. A number of a thread taken for that of a process would lose programs or count them twice.
+    def test_eight_threads_start_fifty_programs_each(self):
+        for nodes in ([], ["processes: { max: 64 }", "ipc: { unix_sockets: { allow: [] }, abstract_sockets: deny, signals: inside, shared_memory: inside }"]):
+            self.limited(nodes)
+            done = self.python("import subprocess\n"
+                               "from concurrent.futures import ThreadPoolExecutor\n"
+                               "run = lambda _: sum(subprocess.run(['/bin/true']).returncode == 0 for _ in range(50))\n"
+                               "with ThreadPoolExecutor(8) as pool: print(sum(pool.map(run, range(8))))")
+            self.assertEqual((done.returncode, done.stdout), (0, "400\n"), done.stderr)
+            self.assertEqual([e for e in self.events() if e["cause"] == "policy"], [])
+            self.assert_verified()
 
     def test_processes_that_have_ended_make_room(self):
         # One at a time. No shell: one whose handlers interrupt calls may be told EINTR (decision 0017).
@@ -179,6 +204,7 @@ class Limits(LimitsCase):
         self.assertEqual(self.sh("head -c 9000 /dev/zero > big").returncode, 128 + signal.SIGXFSZ)
 
     # Case 80: refused up front, where no control group can be had.
+    @unittest.skipIf(MEMORY_GROUPS, "this user can make control groups for memory")
     def test_memory_is_refused_in_its_own_words(self):
         self.limited(["resources: { memory_bytes: 67108864, open_files: 32 }"])
         done = self.sh("echo ran")
@@ -188,6 +214,68 @@ class Limits(LimitsCase):
         done = self.sh("ulimit -n")
         self.assertEqual((done.returncode, done.stdout), (0, "32\n"), done.stderr)
         self.assertEqual(self.claims()["resource"]["claim"], "degraded")
+
+
+@unittest.skipUnless(MEMORY_GROUPS, "this user can make no control group for memory")
+class Memory(LimitsCase):
+    def groups(self):
+        return [one.name for one in MEMORY_GROUPS.glob("aasm-run-*")]
+
+    # Case 80, where one can be had.
+    def test_a_program_beyond_it_is_killed_with_that_cause_and_the_supervisor_writes_the_receipt(self):
+        self.limited(["resources: { memory_bytes: 67108864 }"])
+        receipt = self.root / "receipt"
+        done = self.run_exec("/usr/bin/python3", "-c", "print('begun', flush=True); bytearray(1 << 30)", options=("--receipt", str(receipt)))
+        self.assertEqual((done.returncode, done.stdout), (137, "begun\n"), done.stderr)
+        [exited] = self.bodies("process.exited")
+        self.assertEqual((exited["cause"], exited["signal"]), ("memory_limit", 9))
+        claim = self.claims()["resource"]
+        self.assertEqual((claim["claim"], claim["detector"], claim["boundary"]),
+                         ("detected", "the memory limit of the control group", "installed"))
+        [control] = [c for body in self.bodies("control.prepared") for c in body["controls"] if c["id"] == "memory_bytes"]
+        self.assertEqual((control["mechanism"], control["installed"], control["rules"]), ("cgroup", True, ["resources.memory_bytes"]))
+        self.assert_verified()
+        self.assertEqual(self.aasm("verify", receipt).returncode, 0)
+        self.assertNotIn(f"aasm-run-{os.getpid()}", self.groups())
+
+    def test_it_is_one_limit_for_the_whole_tree(self):
+        self.limited(["resources: { memory_bytes: 67108864 }"])
+        done = self.python("import subprocess, sys\n"
+                           "hold = 'import sys, time; x = bytearray(40 << 20); print(1, flush=True); sys.stdin.read()'\n"
+                           "held = [subprocess.Popen([sys.executable, '-c', hold], stdin=-1, stdout=-1) for _ in range(3)]\n"
+                           "print(sum(len(one.stdout.readline()) > 0 for one in held))\n"
+                           "for one in held: one.stdin.close()\n"
+                           "print(sorted(one.wait() for one in held)[0])")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        came, least = done.stdout.split()
+        self.assertLess(int(came), 3)
+        self.assertEqual(least, "-9")
+        [exited] = self.bodies("process.exited")
+        self.assertEqual(exited["cause"], "exited", "the program itself was not killed")
+        self.assert_verified()
+
+    def test_a_program_within_it_runs_and_no_group_stays(self):
+        before = set(self.groups())
+        self.limited(["resources: { memory_bytes: 268435456, wall_clock_seconds: 60 }"])
+        done = self.python("print(len(bytearray(50 << 20)))")
+        self.assertEqual((done.returncode, done.stdout), (0, f"{50 << 20}\n"), done.stderr)
+        self.assertLessEqual({name for name in self.groups() if name not in before}, self.groups_of_others())
+
+    def groups_of_others(self):
+        """Tests run side by side: those of supervisors that live."""
+        return {name for name in self.groups() if self.alive(int(name.rpartition("-")[2]))}
+
+    def test_the_group_of_a_killed_supervisor_is_removed_by_the_next_run(self):
+        self.limited(["resources: { memory_bytes: 268435456 }"])
+        process = self.start("/bin/sh", "-c", "echo up; sleep 60")
+        self.assertEqual(process.stdout.readline(), "up\n")
+        name = f"aasm-run-{process.pid}"
+        self.assertIn(name, self.groups())
+        process.kill()
+        process.communicate()
+        self.wait_for(lambda: not (MEMORY_GROUPS / name / "cgroup.procs").read_text(), "the warden to end the tree")
+        self.assertEqual(self.run_exec("/bin/true").returncode, 0)
+        self.assertNotIn(name, self.groups())
 
 
 class WallClock(LimitsCase):

@@ -54,7 +54,7 @@ class Run:
         self.body("policy.resolved")["requirements"].append({
             "default_rule": f"{domain}.default", "descendants": "process_tree", "domain": domain, "evidence": "setup",
             "intent": "prevent_before_effect", "posture": posture, "rules": [{
-                "effect": "allow", "id": rule, "operation": "use", "selector": {"type": "limit", "value": "5"}}]})
+                "effect": "allow", "id": rule, "operation": rule.rpartition("resources.")[2] if "resources." in rule else "use", "selector": {"type": "limit", "value": "5"}}]})
         outcome = {"achieved": "prevent_before_effect", "descendants": "process_tree", "detail": "", "domain": domain,
                    "kind": kind, "planned": "prevent_before_effect", "posture": posture, "timing": "pre"}
         self.measured(domain)
@@ -120,6 +120,18 @@ def unmet_required(run: Run) -> None:
 def wall_clock(run: Run) -> None:
     run.require("resource", "resources.wall_clock_seconds", "enforced")
     run.body("process.exited")["cause"] = "wall_clock"
+    run.body("process.exited")["use"]["wall_us"] = 5_000_000
+
+
+def wall_clock_of_a_document(run: Run) -> None:
+    run.require("resource", "org:resources.wall_clock_seconds", "enforced")
+    run.body("process.exited")["cause"] = "wall_clock"
+    run.body("process.exited")["use"]["wall_us"] = 4_000_000
+
+
+def wall_clock_too_soon(run: Run) -> None:
+    wall_clock(run)
+    run.body("process.exited")["use"]["wall_us"] = 3_999_999
 
 
 def wall_clock_not_stated(run: Run) -> None:
@@ -336,7 +348,7 @@ def two_denials(run: Run) -> None:
 
 SCENARIOS: tuple[Callable[[Run], None], ...] = (
     observed, observed_elsewhere, kill, kill_but_answered, experimental, degraded, unsupported, unmet, unmet_required,
-    wall_clock, wall_clock_not_stated, memory, allowed, allowed_another, allowed_by_group, nested, lossy,
+    wall_clock, wall_clock_of_a_document, wall_clock_too_soon, wall_clock_not_stated, memory, allowed, allowed_another, allowed_by_group, nested, lossy,
     host_permission, self_protection, recovered, recovered_before_start,
     recovered_before_start_said_started, recovered_unproved, recovered_unproved_said_not_started, recovered_unconfined,
     recovered_unconfined_said_not_started, recovered_after_unreadable_plan, recovered_after_unreadable_proof,

@@ -69,6 +69,9 @@ std::vector<std::string> limitations_of(Domain domain) {
           "the tree together",
           "a limit of the kernel refuses without a record of the single action; a program that "
           "reaches cpu_seconds is killed by SIGKILL",
+          "memory_bytes is limited by a control group of version 1 that the user may make, and "
+          "refused where there is none; page cache counts; which process is killed is the kernel's "
+          "choice, and only where that is the program itself is the limit the cause of its end",
           "while the whole job is stopped at a terminal, the supervisor with it, "
           "wall_clock_seconds goes on and wakes the supervisor when it is over",
       };

@@ -288,6 +288,19 @@ void add_limit_controls(const PreparedFacts& facts, std::vector<Control>& contro
     control.note = limit_text(limit);
     controls.push_back(std::move(control));
   }
+  const auto memory = memory_limit(facts.request.spec.requirements);
+  if (memory && facts.memory_limited) {
+    // No step of the helper's: the supervisor puts the launch child into the group.
+    Control control = control_of(facts, "memory_bytes", Domain::kResource, Step::kExec);
+    control.purpose = Purpose::kPolicy;
+    control.mechanism = "cgroup";
+    control.installed = true;
+    control.os_errno = 0;
+    control.rules = {memory->rule};
+    control.note = "the tree together has at most " + std::to_string(memory->bytes) +
+                   " bytes of memory and page cache; beyond, the kernel kills one of its processes";
+    controls.push_back(std::move(control));
+  }
   if (const auto clock = wall_clock(facts.request.spec.requirements)) {
     // No step of the helper's: the supervisor, which is there already, keeps it from the start on.
     Control control = control_of(facts, "wall_clock_seconds", Domain::kResource, Step::kExec);

@@ -27,6 +27,7 @@ struct PreparedFacts {
   std::optional<CapabilityCut> cut;             // nullopt: there was nothing to cut
   const InnerRuleset* inner_ruleset = nullptr;  // where the network is judged
   std::span<const ProcessLimit> limits = {};
+  bool memory_limited = false;  // the child is in a group of its own
 };
 
 // The controls in the order of their installation. A control whose denials a stated requirement

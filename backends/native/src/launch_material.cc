@@ -131,10 +131,15 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
                           {},
                           {},
                           {},
+                          {},
                           {}};
   material.request.spec.requirements = std::move(requirements);
   material.request.descriptors = inheritable_descriptors(request.descriptors);
   material.limits = process_limits(material.request.spec.requirements, own_limit);
+  const std::optional<MemoryLimit> memory = memory_limit(material.request.spec.requirements);
+  if (memory && own_memory_groups()) {
+    material.memory = AASM_TRY(MemoryGroup::make(memory->bytes));
+  }
   material.program = build_filter(material.filter);
   if (material.filter.brokers()) {
     material.inner_ruleset = AASM_TRY(build_inner_ruleset(material.filter.network, abi));

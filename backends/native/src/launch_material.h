@@ -19,6 +19,7 @@
 #include "filter_spec.h"
 #include "helper_client.h"
 #include "ipc_canary.h"
+#include "memory_group.h"
 #include "network_setup.h"
 #include "own_capabilities.h"
 #include "phase.h"
@@ -46,6 +47,7 @@ struct LaunchMaterial {
   CanaryListener canary_listener;
   IpcCanaryObjects ipc_objects;
   std::vector<ProcessLimit> limits;
+  MemoryGroup memory;  // where policy limits it and the host lets it be limited
 };
 
 // Opens every grant once, finds and hashes the program with its interpreters, builds ruleset,

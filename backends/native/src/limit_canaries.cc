@@ -63,6 +63,10 @@ class LimitCanaries {
         add_beyond(limit);
       }
     }
+    if (const std::optional<MemoryLimit> memory = memory_limit(context_.requirements)) {
+      plan_.none.push_back(
+          {Domain::kResource, memory->rule + ": to use up memory is not harmless"});
+    }
     if (const std::optional<WallClock> clock = wall_clock(context_.requirements)) {
       plan_.none.push_back(
           {Domain::kResource, clock->rule + ": to wait for the wall clock would take the run"});

@@ -63,6 +63,9 @@ Result<std::unique_ptr<planner::PreparedExecution>> NativePrepared::create(
 }
 
 Result<void> NativePrepared::open_channel(process::Fd listener) {
+  if (material_.memory) {
+    AASM_TRY(material_.memory.take(helper_->child_pid()));
+  }
   report_pipe_ = AASM_TRY(process::duplicate(helper_->report_pipe()));
   ChannelSetup setup;
   setup.listener = std::move(listener);
@@ -148,7 +151,7 @@ std::vector<schema::ControlPrepared> NativePrepared::control_report(const Helper
       list_controls({material_.request, material_.ruleset, material_.filter, seccomp_,
                      results.steps, material_.cut,
                      material_.inner_ruleset ? &*material_.inner_ruleset : nullptr,
-                     material_.limits}),
+                     material_.limits, static_cast<bool>(material_.memory)}),
       material_.images, material_.target.bound, failed_step);
 }
 
@@ -182,8 +185,9 @@ Result<planner::StartOutcome> NativePrepared::start(planner::ActivityEmitter emi
     outcome.failure = exec_failure(started.error());
     return outcome;
   }
-  outcome.running = AASM_TRY(
-      NativeRunning::create({*started, std::move(*helper_), std::move(channel_), std::move(gate)}));
+  outcome.running =
+      AASM_TRY(NativeRunning::create({*started, std::move(*helper_), std::move(channel_),
+                                      std::move(gate), std::move(material_.memory)}));
   helper_.reset();
   return outcome;
 }

@@ -55,16 +55,30 @@ std::vector<const PolicyRule*> limit_rules(const std::vector<Requirement>& requi
   return rules;
 }
 
-std::optional<std::string> rule_obstacle(const PolicyRule& rule) {
+std::optional<std::string> memory_obstacle(const PolicyRule& rule, std::uint64_t bytes,
+                                           const FindGroups& find) {
+  if (bytes < kLeastMemory) {
+    return "rule " + rule.id + ": a program needs " + std::to_string(kLeastMemory) +
+           " bytes to be started at all";
+  }
+  const schema::Result<std::string> groups = find();
+  if (groups) {
+    return std::nullopt;
+  }
+  return "rule " + rule.id +
+         ": memory of a process tree is limited by a control group, and none can be made here (" +
+         groups.error().message() +
+         "); a limit of the address space would hold for each process by itself and break programs "
+         "that reserve more than they use";
+}
+
+std::optional<std::string> rule_obstacle(const PolicyRule& rule, const FindGroups& groups) {
   const std::optional<std::uint64_t> number = number_of(rule);
   if (!number) {
     return "rule " + rule.id + ": " + rule.selector.value.display() + " is no limit";
   }
   if (rule.operation == "memory_bytes") {
-    return "rule " + rule.id +
-           ": memory of a process tree is limited by a control group, which this version of "
-           "aasm-native does not make; a limit of the address space would hold for each process by "
-           "itself and break programs that reserve more than they use";
+    return memory_obstacle(rule, *number, groups);
   }
   if (rule.operation == "open_files" && *number < kLeastOpenFiles) {
     return "rule " + rule.id + ": a program needs up to " + std::to_string(kLeastOpenFiles) +
@@ -90,7 +104,7 @@ std::vector<ProcessLimit> process_limits(const std::vector<Requirement>& require
   std::vector<ProcessLimit> limits;
   for (const PolicyRule* rule : limit_rules(requirements)) {
     const KnownLimit* known = find_known(rule->operation);
-    if (known == nullptr || rule_obstacle(*rule)) {
+    if (known == nullptr || rule_obstacle(*rule, own_memory_groups)) {
       continue;
     }
     const InheritedLimit host = inherited(known->resource);
@@ -119,9 +133,19 @@ std::optional<WallClock> wall_clock(const std::vector<Requirement>& requirements
   return std::nullopt;
 }
 
-std::optional<std::string> limit_obstacle(const Requirement& requirement) {
+std::optional<MemoryLimit> memory_limit(const std::vector<Requirement>& requirements) {
+  for (const PolicyRule* rule : limit_rules(requirements)) {
+    if (rule->operation == "memory_bytes" && *number_of(*rule) >= kLeastMemory) {
+      return MemoryLimit{rule->id, *number_of(*rule)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> limit_obstacle(const Requirement& requirement,
+                                          const FindGroups& groups) {
   for (const PolicyRule& rule : requirement.rules) {
-    if (std::optional<std::string> obstacle = rule_obstacle(rule)) {
+    if (std::optional<std::string> obstacle = rule_obstacle(rule, groups)) {
       return obstacle;
     }
   }

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "aasm/schema/record_policy.h"
+#include "aasm/schema/result.h"
 #include "aasm/wire/frame.h"
 
-// The domain `resource`: limits that the kernel keeps (setrlimit(2)) and the wall clock, which the
-// session keeps. Pure, but for own_limit().
+#include "memory_group.h"
+
+// The domain `resource`: limits that the kernel keeps (setrlimit(2), control groups) and the wall
+// clock, which the session keeps. Pure, but for own_limit() and own_memory_groups().
 namespace aasm::backend_native {
 
 // One limit of a process, as policy states it and as the helper sets it.
@@ -45,13 +48,28 @@ struct WallClock {
 };
 std::optional<WallClock> wall_clock(const std::vector<schema::Requirement>& requirements);
 
+// Of memory_bytes, which a control group limits (memory_group.h).
+struct MemoryLimit {
+  std::string rule;
+  std::uint64_t bytes = 0;
+};
+// nullopt where it is not stated, or too little for any program.
+std::optional<MemoryLimit> memory_limit(const std::vector<schema::Requirement>& requirements);
+
+// Where control groups can be made.
+using FindGroups = std::function<schema::Result<std::string>()>;
+
 // Why a requirement on Domain::kResource cannot be carried out as a whole; nullopt when it can.
-std::optional<std::string> limit_obstacle(const schema::Requirement& requirement);
+std::optional<std::string> limit_obstacle(const schema::Requirement& requirement,
+                                          const FindGroups& groups = own_memory_groups);
 
 // "RLIMIT_NOFILE is 64", and more where policy and host differ.
 std::string limit_text(const ProcessLimit& limit);
 
 // The helper itself, the program's loader and the descriptors that are passed on need some.
 inline constexpr std::uint64_t kLeastOpenFiles = 16;
+
+// What a small program with its loader and its C library needs.
+inline constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20U;
 
 }  // namespace aasm::backend_native

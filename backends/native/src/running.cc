@@ -47,6 +47,7 @@ void EmitGate::open() {
 NativeRunning::NativeRunning(Parts parts)
     : started_(std::move(parts.started)),
       started_at_(std::chrono::steady_clock::now()),
+      memory_(std::move(parts.memory)),
       channel_(std::move(parts.channel)),
       helper_(std::move(parts.helper)),
       gate_(std::move(parts.gate)) {}
@@ -146,6 +147,9 @@ ExitCause NativeRunning::cause_of(const std::optional<ChildExit>& exit) const {
   }
   if (!WIFSIGNALED(exit->wait_status)) {
     return ExitCause::kExited;
+  }
+  if (WTERMSIG(exit->wait_status) == SIGKILL && memory_ && memory_.has_killed()) {
+    return ExitCause::kMemoryLimit;
   }
   return channel_->killed_program() && WTERMSIG(exit->wait_status) == SIGKILL
              ? ExitCause::kKilledByDenial

@@ -11,6 +11,7 @@
 
 #include "channel.h"
 #include "helper_client.h"
+#include "memory_group.h"
 
 namespace aasm::backend_native {
 
@@ -42,6 +43,7 @@ class NativeRunning final : public planner::RunningExecution {
     HelperClient helper;
     std::unique_ptr<Channel> channel;
     std::shared_ptr<EmitGate> gate;
+    MemoryGroup memory;
   };
   static schema::Result<std::unique_ptr<planner::RunningExecution>> create(Parts parts);
 
@@ -63,6 +65,7 @@ class NativeRunning final : public planner::RunningExecution {
 
   schema::ProcessStarted started_;
   std::chrono::steady_clock::time_point started_at_;
+  MemoryGroup memory_;                // outlives the tree
   std::unique_ptr<Channel> channel_;  // outlives the helper: its tree is killed while answered
   HelperClient helper_;
   std::shared_ptr<EmitGate> gate_;
