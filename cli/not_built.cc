@@ -16,7 +16,8 @@ struct Missing {
   std::string_view instead;
 };
 constexpr std::array kCommands = {
-    Missing{"report", "`aasm run exec --report FILE` writes one, `aasm verify --run RUN` derives it"},
+    Missing{"report",
+            "`aasm run exec --report FILE` writes one, `aasm verify --run RUN` derives it"},
     Missing{"timeline", "`aasm runs show RUN` lists the records of a run"},
     Missing{"query", "`aasm runs show RUN --format json` gives the records of a run"},
     Missing{"runs diff", "`aasm runs show RUN --format json` gives the records of each run"},
