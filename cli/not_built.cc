@@ -12,9 +12,20 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kTools = {"claude", "codex", "copilot", "windsurf"};
 struct Missing {
-  std::string_view option;
+  std::string_view option;  // or the words of a command
   std::string_view instead;
 };
+constexpr std::array kCommands = {
+    Missing{"report",
+            "`aasm run exec --report FILE` writes one, `aasm verify --run RUN` derives it"},
+    Missing{"timeline", "`aasm runs show RUN` lists the records of a run"},
+    Missing{"query", "`aasm runs show RUN --format json` gives the records of a run"},
+    Missing{"runs diff", "`aasm runs show RUN --format json` gives the records of each run"},
+    Missing{"policy learn", "`aasm policy init` writes a policy to start from"},
+    Missing{"backends provenance", "`aasm backends probe` says what was measured"},
+    Missing{"ledger checkpoint", "each run ends with one; `aasm ledger status` counts them"},
+    Missing{"ledger export", "copy ledger.db and ledger.db-wal together"},
+    Missing{"ledger prune", "nothing is ever removed"}};
 constexpr std::array kOptions = {
     Missing{"--no-proxy", "there is no proxy, so leave the option out: traffic is not inspected"},
     Missing{"--observe", "every run enforces its policy; `--isolation none` runs without"},
@@ -24,6 +35,13 @@ constexpr std::array kOptions = {
 }  // namespace
 
 std::optional<std::string> not_built_yet(const std::vector<std::string>& args) {
+  for (const Missing& one : kCommands) {
+    const std::string two = args.size() < 2 ? std::string() : args[0] + " " + args[1];
+    if (!args.empty() && (args[0] == one.option || two == one.option)) {
+      return "error: `aasm " + std::string(one.option) + "` is not built in this version; " +
+             std::string(one.instead) + "\n";
+    }
+  }
   if (args.size() < 2 || args[0] != "run") {
     return std::nullopt;
   }

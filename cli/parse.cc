@@ -211,8 +211,10 @@ ParseMessage message_for(Commands& all, const CLI::ParseError& error,
     return {0, out.str(), false};
   }
   const std::string choices = choices_for(error.what());
+  const bool no_command = !args.empty() && all.app.get_subcommands().empty() && args[0][0] != '-';
+  const std::string what = no_command ? "`" + args[0] + "` is no command of aasm" : error.what();
   return {usage_status(args),
-          "error: " + schema::escape_for_display(error.what()) + choices +
+          "error: " + schema::escape_for_display(what) + choices +
               (choices.empty() ? near_miss(args, words_known(all.app)) : "") +
               "; see 'aasm --help' or 'aasm COMMAND --help'\n",
           true};
@@ -232,7 +234,7 @@ std::variant<Command, ParseMessage> parse_command_line(std::vector<std::string> 
     }
   }
   if (std::optional<std::string> missing = not_built_yet(args)) {
-    return ParseMessage{kExitRefused, *std::move(missing), true};
+    return ParseMessage{usage_status(args), *std::move(missing), true};
   }
   const auto all = std::make_unique<Commands>();
   build(*all, is_run_exec(args));

@@ -178,6 +178,7 @@ class Comparison:
         target, home = rng.choice((*self.ledgers.whole, *(
             (path, self.ledgers.receipt_home(index)) for index, path in enumerate(self.ledgers.receipt_files))))
         head = rng.choice(self.ledgers.notes_of(home) if rng.random() < 0.8 else self.ledgers.notes)
+        head = rng.choice(self.ledgers.receipts) if rng.random() < 0.2 else head  # stands for its checkpoint
         (self.place / "head").write_bytes(flip_text(rng, head, note) if rng.random() < 0.7 else head)
         return f"{target.name} {note}", self.compare(target, home / "trust", "--expect-head", str(self.place / "head"))
 
