@@ -42,7 +42,9 @@ std::vector<FileWay> ways_to(const std::string& path) {
   std::string place = "/";
   for (std::size_t depth = 0;; ++depth) {
     struct stat facts = {};
-    if (::lstat(place.c_str(), &facts) != 0) {
+    const bool leads_on =
+        ::lstat(place.c_str(), &facts) == 0 && (S_ISDIR(facts.st_mode) || depth == names.size());
+    if (!leads_on) {
       return ways;
     }
     const auto rest = names.begin() + static_cast<std::ptrdiff_t>(depth);
