@@ -6,6 +6,8 @@
 
 #include "aasm/planner/cascade.h"
 
+#include "denials.h"
+
 namespace aasm::planner {
 
 // What one document of several says of a domain. Both borrowed.
@@ -14,24 +16,15 @@ struct DomainStatement {
   const schema::Requirement* requirement = nullptr;
 };
 
-// A path that some document denies, as a rule of every operation of the file system.
-struct CascadeDenial {
-  std::string id;
-  std::string path;
-  Position at;
-};
-
 using NoteGap = std::function<void(const std::string& node, std::string reason)>;
 
 // "org:filesystem.read.allow[0]"
 std::string scoped(const CascadeMember& member, const std::string& node);
 
 // The requirement that allows what each of the statements allows: rules, default rule and evidence
-// wish; the posture is left to the caller. `denials` matter to the file system only; those that lie
-// in a grant are marked in `used`.
+// wish; the posture is left to the caller. `denials` matter to the file system only.
 schema::Requirement intersect_domain(const std::vector<DomainStatement>& statements,
-                                     const std::vector<CascadeDenial>& denials,
-                                     std::vector<bool>& used, const GroupMembers& groups,
+                                     PathDenials& denials, const GroupMembers& groups,
                                      const NoteGap& gap);
 
 }  // namespace aasm::planner
