@@ -25,12 +25,18 @@ std::vector<std::string> set_up_limitations(Domain domain) {
           "aasm's own included",
           "execution is checked where a file is executed; an anonymous memory file, or an "
           "interpreter that reads a granted script, is not",
+          "a file that may be executed and not read shows its contents to code that is preloaded "
+          "into it",
+          "of a denied directory a file that had another name elsewhere at launch, by a hard "
+          "link, goes by that name",
       };
     case Domain::kFilesystemWrite:
       return {
           "Landlock does not restrict chmod, chown, utime, setxattr, removexattr and file_setattr: "
-          "attributes of files outside the grants, aasm's own included, can be changed where their "
-          "owner and mode permit it; a run says when those of its ledger, keys or trust files were",
+          "attributes of files outside the grants and of denied ones, aasm's own included, can be "
+          "changed where their owner and mode permit it; a run says when those of its ledger, keys "
+          "or trust files were",
+          "a unix socket can be bound to a new name inside a denied place",
       };
     case Domain::kCredential:
       return {
@@ -133,6 +139,16 @@ std::string channel_scope(Domain domain) {
            "a process outside, or uses memory, semaphores or messages made outside; what goes over "
            "a connected socket is no decision";
   }
+  if (domain == Domain::kFilesystemWrite) {
+    return "with evidence write-decisions or decisions every call of every process of the tree "
+           "that opens a file for writing, or makes, truncates, renames, links or removes one; "
+           "what goes over an open descriptor is no decision";
+  }
+  if (domain == Domain::kFilesystemRead) {
+    return "with evidence decisions every call of every process of the tree that opens a file or "
+           "lists a directory; executing a file, asking for its attributes and what goes over an "
+           "open descriptor are no decisions";
+  }
   return "every system call that the filter does not let through, of every process of the tree; a "
          "filter that the workload adds itself can refuse a call before it is seen";
 }
@@ -141,16 +157,15 @@ std::string set_up_scope(Domain domain) {
   if (domain == Domain::kCredential) {
     return "no single decision is reported: environment and descriptors are set up once";
   }
-  return domain == Domain::kResource
-             ? "no single decision is reported: limits are set once, and the wall clock is the "
-               "supervisor's"
-             : "no single filesystem decision is reported: this version proves the set-up only";
+  return "no single decision is reported: limits are set once, and the wall clock is the "
+         "supervisor's";
 }
 
 bool has_channel(Domain domain) {
   return domain == Domain::kSyscall || domain == Domain::kNetworkEgress ||
          domain == Domain::kNameResolution || domain == Domain::kProcessCreation ||
-         domain == Domain::kIpc;
+         domain == Domain::kIpc || domain == Domain::kFilesystemRead ||
+         domain == Domain::kFilesystemWrite;
 }
 
 schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt>& attempts) {
