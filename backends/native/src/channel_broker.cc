@@ -136,10 +136,18 @@ Result<bool> ChannelWorker::give_answer(FinishedCall* call) const {
   if (call->os_errno == 0 && call->opened) {
     const Result<bool> given =
         listener_.answer_descriptor(call->notification, call->opened, call->close_on_exec);
-    if (given || given.error().os_errno() != EMFILE) {
+    if (given) {
       return given;
     }
-    call->os_errno = EMFILE;  // the caller's own table is full
+    // EMFILE: the caller's own table is full. Else something of ours is in the way.
+    call->os_errno = given.error().os_errno();
+    for (schema::Event& event : call->events) {
+      event.os_errno = call->os_errno;
+      if (call->os_errno != EMFILE) {
+        event.outcome = schema::DecisionOutcome::kDenied;
+        event.cause = schema::DecisionCause::kFault;
+      }
+    }
   }
   return call->os_errno != 0 ? listener_.refuse(call->notification, call->os_errno)
                              : listener_.answer_value(call->notification, call->value);

@@ -1,6 +1,7 @@
 #include "file_calls.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,9 +40,11 @@ bool is_truncate(const wire::BrokerFile& call) {
   return call.call == static_cast<std::uint32_t>(BrokerFileCall::kTruncate);
 }
 
-// Where a name begins: nothing for an absolute one.
-Result<process::Fd> start_of(pid_t tid, const NameArgument& argument, const std::string& name) {
-  if (!name.empty() && name[0] == '/') {
+// Where a name begins: nothing for an absolute one, unless it is looked up below a directory.
+Result<process::Fd> start_of(pid_t tid, const NameArgument& argument, const std::string& name,
+                             std::uint64_t resolve) {
+  const bool below = (resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) != 0;
+  if (!name.empty() && name[0] == '/' && !below) {
     return process::Fd();
   }
   return argument.directory == AT_FDCWD ? caller_directory(tid)
@@ -115,6 +118,10 @@ Result<void> FileCalls::start(InFlight& call) {
     return kernel_answer(EINVAL);
   }
   AASM_TRY(read_names(call));
+  if (is_open(wanted) && (wanted.flags & O_PATH) != 0) {
+    // The kernel gives nobody a reference of somebody else's; openat(2) makes one without us.
+    return Error(ErrorCode::kUnsupported, "a reference that cannot be handed over", ENOSYS);
+  }
   if (spec_.denies() && wanted.resolve != 0) {
     return Error(ErrorCode::kUnsupported, "ways to resolve a name that cannot be judged", ENOSYS);
   }
@@ -137,9 +144,10 @@ Result<void> FileCalls::read_names(InFlight& call) {
   if (request.second) {
     call.second_name = AASM_TRY(read_name(call.tid, request.second->address, false));
   }
-  call.first_start = AASM_TRY(start_of(call.tid, *request.first, call.first_name));
+  call.first_start =
+      AASM_TRY(start_of(call.tid, *request.first, call.first_name, request.call.resolve));
   if (request.second) {
-    call.second_start = AASM_TRY(start_of(call.tid, *request.second, call.second_name));
+    call.second_start = AASM_TRY(start_of(call.tid, *request.second, call.second_name, 0));
   }
   return {};
 }

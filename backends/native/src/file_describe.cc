@@ -105,6 +105,9 @@ void FileCalls::note_fault(InFlight& call, std::int64_t os_errno) {
   if (described.file.path.empty()) {
     described = describe(call, FileAnswer());
   }
+  if (described.operations.empty()) {
+    described.operations = {FileOperation::kRead};  // a reference
+  }
   FileVerdict verdict = blame_refusal(spec_, described, EACCES);
   schema::Event& event = verdict.event;
   event.outcome = schema::DecisionOutcome::kDenied;

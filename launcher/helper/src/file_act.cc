@@ -28,20 +28,28 @@ struct Opening {
   int directory;
   const char* name;
   uint64_t flags;
+  uint64_t resolve;
 };
+
+// What open(2) ignores openat2(2) refuses.
+constexpr uint64_t kKnownFlags = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |
+                                 O_NONBLOCK | O_SYNC | FASYNC | O_DIRECT | O_LARGEFILE |
+                                 O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH |
+                                 __O_TMPFILE;
+constexpr uint64_t kKnownMode = 07777;
+constexpr uint64_t kResolveCached = 0x20;  // RESOLVE_CACHED of Linux 5.12
+constexpr long kEisdir = 21;
 
 long open_as(const wire::BrokerFile& file, const Opening& opening) {
   const bool reference = (file.flags & O_PATH) != 0;
-  const uint64_t flags = opening.flags | O_CLOEXEC | (reference ? 0U : O_NOCTTY);
-  if (is_call(file, BrokerFileCall::kOpen)) {
-    return raw_call(__NR_openat, opening.directory, address(opening.name), static_cast<long>(flags),
-                    static_cast<long>(file.mode));
-  }
   struct open_how how = {};
-  how.flags = flags;
-  how.mode = file.mode;
-  if ((flags & (O_CREAT | O_TMPFILE)) == 0) {
-    how.mode = 0;
+  how.flags = opening.flags | O_CLOEXEC | (reference ? 0U : O_NOCTTY);
+  how.resolve = opening.resolve;
+  if (is_call(file, BrokerFileCall::kOpen)) {
+    how.flags &= kKnownFlags;
+  }
+  if ((how.flags & (O_CREAT | __O_TMPFILE)) != 0) {
+    how.mode = is_call(file, BrokerFileCall::kOpen) ? file.mode & kKnownMode : file.mode;
   }
   return raw_call(__NR_openat2, opening.directory, address(opening.name), address(&how),
                   sizeof(how));
@@ -64,19 +72,32 @@ long open_without_waiting(const wire::BrokerFile& file, Opening opening) {
 long act_open(const wire::BrokerFile& file, FilePlaces& places, bool may_wait) {
   const Place& place = places.first;
   wire::BrokerPlace found = place.found;
-  const Text link = own_link(places.target);
-  Opening opening = {place.parent, place.last, file.flags};
+  if (place.through_link && places.target < 0) {
+    const long result = open_target(places);
+    if (result < 0) {
+      return result;
+    }
+  }
   if (places.target >= 0) {
-    opening = {AT_FDCWD, link.bytes, file.flags & ~static_cast<uint64_t>(O_CREAT | O_EXCL)};
+    look_at(places.target, "", AT_EMPTY_PATH, found);
+    if (creates_first(file) && (found.mode & kTypeMask) == kTypeDirectory) {
+      return -kEisdir;
+    }
+  }
+  const Text link = own_link(places.target);
+  Opening opening = {place.parent, place.last, file.flags, 0};
+  if (places.target >= 0) {
+    opening = {AT_FDCWD, link.bytes, file.flags & ~static_cast<uint64_t>(O_CREAT | O_EXCL), 0};
     if ((file.flags & __O_TMPFILE) != 0) {
       opening.flags |= file.flags & O_EXCL;
     }
     opening.flags &= ~static_cast<uint64_t>(O_NOFOLLOW);
-  } else if (place.through_link) {
-    look_at(place.parent, place.last, 0, found);
   } else {
     const bool judged_as_new = file.turn == static_cast<uint32_t>(wire::BrokerTurn::kAct);
-    opening.flags |= O_NOFOLLOW | (judged_as_new ? O_EXCL : 0U);
+    opening.flags |= judged_as_new ? O_EXCL : 0U;
+    // ELOOP, as by O_NOFOLLOW, without a trace in what is opened; a reference to a link is one.
+    opening.resolve = (file.flags & O_PATH) != 0 ? 0U : RESOLVE_NO_SYMLINKS;
+    opening.flags |= (file.flags & O_PATH) != 0 ? O_NOFOLLOW : 0U;
   }
   if (!may_wait && may_hold_up(found) && found.mode != 0 && (file.flags & O_PATH) == 0) {
     return kMustWait;
@@ -167,10 +188,12 @@ long open_target(FilePlaces& places) {
   const Place& place = places.first;
   const long flags = O_PATH | O_CLOEXEC | (place.through_link ? 0 : O_NOFOLLOW);
   const long fd = raw_call(__NR_openat, place.parent, address(place.last), flags, 0);
-  if (fd >= 0) {
-    places.target = static_cast<int>(fd);
+  if (fd < 0) {
+    return fd;
   }
-  return fd < 0 ? fd : 0;
+  places.target = static_cast<int>(fd);
+  // What is on proc goes by its own name (file_walk.h): this one has been changed.
+  return place.through_link && on_proc(places.target) ? -kEacces : 0;
 }
 
 long check_how(const wire::BrokerFile& file) {
@@ -196,7 +219,10 @@ long act_in_one_piece(const wire::BrokerFile& file, int start, const char* name,
   struct open_how how = {};
   how.flags = file.flags | O_CLOEXEC | ((file.flags & O_PATH) != 0 ? 0U : O_NOCTTY);
   how.mode = file.mode;
-  how.resolve = file.resolve;
+  how.resolve = file.resolve | RESOLVE_NO_MAGICLINKS;  // one could lead to us
+  if ((file.resolve & ~kResolveCached) == 0) {
+    return -kEagain;  // it is not cached
+  }
   const long fd = raw_call(__NR_openat2, start, address(name), address(&how), sizeof(how));
   if (fd < 0) {
     return fd;

@@ -190,6 +190,31 @@ long walk_by_components(const Reading& reading, int start, uint32_t& links, Walk
   return directory;
 }
 
+// Whether a directory of a proc(5) filesystem is about this process: what we may do to ourselves
+// nobody may have us do. The caller could not: our domain is outside its own.
+bool is_ours(int directory) {
+  constexpr int kDeepest = 8;
+  Text task = {};
+  task.add("task/");
+  task.add_number(own_pid());
+  bool ours = false;
+  long at = open_how(directory, ".", O_DIRECTORY, 0);
+  for (int i = 0; at >= 0 && !ours; ++i) {
+    wire::BrokerPlace found = {};
+    const int fd = static_cast<int>(at);
+    if (look_at(fd, "", AT_EMPTY_PATH, found) >= 0 && found.inode == kProcRootInode) {
+      break;
+    }
+    ours = i == kDeepest || look_at(fd, task.bytes, 0, found) >= 0;
+    at = open_how(fd, "..", O_DIRECTORY, 0);
+    close_fd(fd);
+  }
+  if (at >= 0) {
+    close_fd(static_cast<int>(at));
+  }
+  return ours || at < 0;
+}
+
 // The directory that the first `size` bytes of text.rest name.
 long open_directory(const Reading& reading, int start, size_t size, uint32_t& links,
                     WalkText& text) {
@@ -199,10 +224,10 @@ long open_directory(const Reading& reading, int start, size_t size, uint32_t& li
   text.ahead[size] = '\0';
   const char* name = size == 0 ? "." : text.ahead;
   const long fd = open_how(start, name, O_DIRECTORY, RESOLVE_NO_MAGICLINKS);
-  const bool again = fd == -kEloop || (fd >= 0 && on_proc(static_cast<int>(fd)));
-  if (!again) {
+  if (fd >= 0 && !on_proc(static_cast<int>(fd))) {
     return fd;
   }
+  // On the way, too, "self" may have been us.
   if (fd >= 0) {
     close_fd(static_cast<int>(fd));
   }
@@ -210,7 +235,12 @@ long open_directory(const Reading& reading, int start, size_t size, uint32_t& li
     text.ahead[0] = '.';
     text.ahead[1] = '\0';
   }
-  return walk_by_components(reading, start, links, text);
+  const long found = walk_by_components(reading, start, links, text);
+  if (found >= 0 && on_proc(static_cast<int>(found)) && is_ours(static_cast<int>(found))) {
+    close_fd(static_cast<int>(found));
+    return -kEacces;
+  }
+  return found;
 }
 
 // Where the last component of `name` begins; its length: all of it is the directory.
@@ -245,6 +275,25 @@ long keep_last(const char* last, const Reading& reading, Place& place) {
   return 0;
 }
 
+// Of a link that only the kernel can follow: the path of what it leads to, where that is on proc
+// itself, so that it is looked up like any other name there; 0 where it is not.
+long path_on_proc(const Place& place, char* text) {
+  const long target = open_how(place.parent, place.last, 0, 0);
+  if (target < 0) {
+    return target;
+  }
+  const int fd = static_cast<int>(target);
+  long size = 0;
+  if (on_proc(fd)) {
+    Text link = {};
+    link.add("/proc/self/fd/");
+    link.add_number(fd);
+    size = raw_call(__NR_readlinkat, AT_FDCWD, address(link.bytes), address(text), kMaxName - 1);
+  }
+  close_fd(fd);
+  return size > 0 && text[0] != '/' ? -kEacces : size;
+}
+
 // Goes on at what the link in the last place says. 0: `place` is where the name leads; 1: text.rest
 // is to be looked up from `start`, which has become the link's directory.
 long follow_last(const Reading& reading, Place& place, uint32_t& links, WalkText& text) {
@@ -258,7 +307,10 @@ long follow_last(const Reading& reading, Place& place, uint32_t& links, WalkText
   } else if (may == -kEacces) {
     return may;
   }
-  const long size = read_link(reading, place.parent, place.last, text.ahead);
+  long size = read_link(reading, place.parent, place.last, text.ahead);
+  if (size == 0) {
+    size = path_on_proc(place, text.ahead);
+  }
   if (size <= 0) {
     place.through_link = size == 0;
     return size;

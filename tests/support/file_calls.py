@@ -1,0 +1,415 @@
+"""Makes a table of system calls on names and prints what each came to, one JSON line a call.
+
+Arguments: a directory to work in, one to stay out of. Every call starts from the same small tree; what is printed is
+its answer, what an open gave, and how the tree looks afterwards. Raw calls, so that no library turns one into another.
+"""
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import platform
+import shutil
+import stat
+import struct
+import sys
+
+WORK, OUTSIDE = sys.argv[1], sys.argv[2]
+LIBC = ctypes.CDLL(None, use_errno=True)
+X86 = platform.machine() == "x86_64"
+NUMBERS = (
+    {"open": 2, "creat": 85, "truncate": 76, "rename": 82, "mkdir": 83, "rmdir": 84, "link": 86, "unlink": 87,
+     "symlink": 88, "mknod": 133, "openat": 257, "mkdirat": 258, "mknodat": 259, "unlinkat": 263, "renameat": 264,
+     "linkat": 265, "symlinkat": 266, "renameat2": 316, "openat2": 437}
+    if X86 else
+    {"mknodat": 33, "mkdirat": 34, "unlinkat": 35, "symlinkat": 36, "linkat": 37, "renameat": 38, "truncate": 45,
+     "openat": 56, "renameat2": 276, "openat2": 437})
+CWD = -100
+O_TMPFILE = 0o20000000 | os.O_DIRECTORY
+O_PATH = 0o10000000
+NO_XDEV, NO_MAGIC, NO_SYMLINKS, BENEATH, IN_ROOT = 1, 2, 4, 8, 16
+
+
+def raw(name, *args):
+    given = [arg.encode() if isinstance(arg, str) else arg for arg in args]
+    given = [ctypes.c_char_p(arg) if isinstance(arg, bytes) else ctypes.c_long(arg) if isinstance(arg, int) else arg
+             for arg in given]
+    result = LIBC.syscall(ctypes.c_long(NUMBERS[name]), *given)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+
+
+def what(fd):
+    """What a descriptor is."""
+    status = os.fstat(fd)
+    told = {"type": stat.S_IFMT(status.st_mode), "flags": fcntl.fcntl(fd, fcntl.F_GETFL),
+            "cloexec": fcntl.fcntl(fd, fcntl.F_GETFD), "size": status.st_size if stat.S_ISREG(status.st_mode) else 0}
+    os.close(fd)
+    return told
+
+
+def opened(*args):
+    return what(raw("open", *args)) if X86 else what(raw("openat", CWD, *args))
+
+
+def openat(*args):
+    return what(raw("openat", *args))
+
+
+def how(directory, path, flags, mode=0, resolve=0, size=24, extra=b""):
+    block = ctypes.create_string_buffer(struct.pack("QQQ", flags, mode, resolve) + extra, max(size, 24 + len(extra)))
+    return what(raw("openat2", directory, path, ctypes.byref(block), size))
+
+
+def at(path, flags=O_PATH | os.O_DIRECTORY):
+    return os.open(path, flags)
+
+
+def with_directory(path, call):
+    fd = at(path)
+    try:
+        return call(fd)
+    finally:
+        os.close(fd)
+
+
+def within(path, call):
+    os.chdir(path)
+    try:
+        return call()
+    finally:
+        os.chdir(WORK + "/case")
+
+
+def masked(mask, call):
+    before = os.umask(mask)
+    try:
+        return call()
+    finally:
+        os.umask(before)
+
+
+def write_through(path, flags, text):
+    fd = raw("openat", CWD, path, flags, 0o644)
+    os.write(fd, text)
+    os.close(fd)
+
+
+def link_of_unnamed(name):
+    fd = raw("openat", CWD, "d", O_TMPFILE | os.O_RDWR, 0o600)
+    os.write(fd, b"unnamed")
+    try:
+        return raw("linkat", CWD, f"/proc/self/fd/{fd}", CWD, name, 0x400)
+    finally:
+        os.close(fd)
+
+
+def reopen(path, first, second):
+    fd = os.open(path, first)
+    try:
+        return opened(f"/proc/self/fd/{fd}", second)
+    finally:
+        os.close(fd)
+
+
+def removed_directory(call):
+    os.mkdir("gone")
+    fd = at("gone")
+    os.rmdir("gone")
+    try:
+        return call(fd)
+    finally:
+        os.close(fd)
+
+
+def legacy(name, modern):
+    """The call by its old number where there is one."""
+    return name if X86 else modern
+
+
+W, RW, C, T, X, A = os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC, os.O_EXCL, os.O_APPEND
+LONG = "n" * 255
+CALLS = {
+    # opening
+    "write": lambda: opened("f", W),
+    "read write": lambda: opened("f", RW),
+    "read": lambda: opened("f", 0),
+    "access mode 3": lambda: opened("f", 3),
+    "append": lambda: opened("f", W | A),
+    "truncating": lambda: opened("f", W | T),
+    "truncating for reading": lambda: opened("f", T),
+    "creating": lambda: opened("new", W | C, 0o666),
+    "creating with odd mode": lambda: opened("new", RW | C, 0o7777),
+    "creating read only": lambda: opened("new", C, 0o444),
+    "creating where it is": lambda: opened("f", W | C, 0o666),
+    "creating exclusively": lambda: opened("new", W | C | X, 0o666),
+    "creating exclusively where it is": lambda: opened("f", W | C | X, 0o666),
+    "creating exclusively at a link": lambda: opened("dangling", W | C | X, 0o666),
+    "creating through a dangling link": lambda: opened("dangling", W | C, 0o666),
+    "mask 077": lambda: masked(0o77, lambda: opened("new", W | C, 0o666)),
+    "mask 0": lambda: masked(0, lambda: opened("new", W | C, 0o666)),
+    "close on exec": lambda: opened("f", W | os.O_CLOEXEC),
+    "not blocking": lambda: opened("f", W | os.O_NONBLOCK),
+    "synchronous": lambda: opened("f", W | os.O_SYNC),
+    "no access time": lambda: opened("f", RW | os.O_NOATIME),
+    "directory flag on a file": lambda: opened("f", W | os.O_DIRECTORY),
+    "a directory for writing": lambda: opened("d", W),
+    "a directory": lambda: opened("d", os.O_DIRECTORY),
+    "creating a directory": lambda: opened("new", W | C | os.O_DIRECTORY, 0o666),
+    "creating onto a directory": lambda: opened("d", C, 0o666),
+    "slash behind a file": lambda: opened("f/", W),
+    "slash behind a directory": lambda: opened("d/", 0),
+    "slashes behind a directory": lambda: opened("d///", 0),
+    "creating with a slash": lambda: opened("new/", W | C, 0o666),
+    "creating a link with a slash": lambda: opened("dlink/", W | C, 0o666),
+    "slash behind a link to a directory": lambda: opened("dlink/", 0),
+    "creating dot": lambda: opened(".", W | C, 0o666),
+    "creating dot dot": lambda: opened("d/..", W | C, 0o666),
+    "dot": lambda: opened(".", 0),
+    "dot dot": lambda: opened("d/..", 0),
+    "through dots": lambda: opened("./d/../f", W),
+    "through a missing one": lambda: opened("missing/../f", W),
+    "through a file": lambda: opened("f/x", W),
+    "missing": lambda: opened("missing", W),
+    "empty": lambda: opened("", W),
+    "no address": lambda: opened(1, W),
+    "long name": lambda: opened(LONG, W | C, 0o600),
+    "longer name": lambda: opened(LONG + "n", W | C, 0o600),
+    "long path": lambda: opened("./" * 2047 + "f", W),
+    "longer path": lambda: opened("./" * 2048 + "f", W),
+    "link": lambda: opened("link", W),
+    "link to an absolute name": lambda: opened("abs", W),
+    "link not followed": lambda: opened("link", W | os.O_NOFOLLOW),
+    "loop": lambda: opened("loop", W),
+    "through a link": lambda: opened("dlink/x", W),
+    "through a link not followed": lambda: opened("dlink/x", W | os.O_NOFOLLOW),
+    "creating through a link": lambda: opened("dlink/new", W | C, 0o644),
+    "40 links": lambda: opened("chain39", W),
+    "41 links": lambda: opened("chain40", W),
+    "read only file": lambda: opened("ro", W),
+    "read only file, truncating": lambda: opened("ro", T),
+    "closed directory": lambda: opened("closed/x", W),
+    "null": lambda: opened("/dev/null", W),
+    "null, creating": lambda: opened("/dev/null", W | C | T, 0o666),
+    "pipe, not blocking, nobody reads": lambda: opened("fifo", W | os.O_NONBLOCK),
+    "pipe for both": lambda: opened("fifo", RW),
+    "socket file": lambda: opened("sock", W),
+    "unnamed": lambda: opened("d", O_TMPFILE | RW, 0o600),
+    "unnamed with a slash": lambda: opened("d/", O_TMPFILE | RW, 0o600),
+    "unnamed in a link": lambda: opened("dlink", O_TMPFILE | RW, 0o600),
+    "unnamed in a link not followed": lambda: opened("dlink", O_TMPFILE | RW | os.O_NOFOLLOW, 0o600),
+    "unnamed, read only": lambda: opened("d", O_TMPFILE, 0o600),
+    "unnamed in a file": lambda: opened("f", O_TMPFILE | RW, 0o600),
+    "unnamed, linked": lambda: link_of_unnamed("named"),
+    "relative to a descriptor": lambda: with_directory("d", lambda fd: openat(fd, "x", W)),
+    "creating relative to a descriptor": lambda: with_directory("d", lambda fd: openat(fd, "new", W | C, 0o640)),
+    "up from a descriptor": lambda: with_directory("d", lambda fd: openat(fd, "../f", W)),
+    "relative to a file": lambda: openat(os.open("f", os.O_RDONLY), "x", W | C, 0o640),
+    "relative to nothing": lambda: openat(77, "x", W | C, 0o640),
+    "absolute with a bad descriptor": lambda: openat(77, WORK + "/case/f", W),
+    "relative to a removed directory": lambda: removed_directory(lambda fd: openat(fd, "x", W | C, 0o640)),
+    "in another directory": lambda: within("d", lambda: opened("x", W)),
+    "own descriptor": lambda: reopen("f", os.O_RDONLY, W),
+    "own descriptor of a reference": lambda: reopen("f", O_PATH, RW),
+    "own descriptor, creating": lambda: reopen("f", os.O_RDONLY, W | C),
+    "own descriptor of a directory": lambda: with_directory("d", lambda fd: opened(f"/proc/self/fd/{fd}/x", W)),
+    "creating by own descriptor": lambda: with_directory(
+        "d", lambda fd: opened(f"/proc/self/fd/{fd}/new", W | C, 0o600)),
+    "own directory": lambda: within("d", lambda: opened("/proc/self/cwd/x", W)),
+    "thread's own directory": lambda: within("d", lambda: opened("/proc/thread-self/cwd/x", W)),
+    "own root": lambda: opened("/proc/self/root" + WORK + "/case/f", W),
+    "name of the process": lambda: opened("/proc/self/comm", W),
+    "status of the process": lambda: opened("/proc/self/status", 0),
+    "mounts": lambda: opened("/proc/mounts", 0),
+    "descriptors by /dev": lambda: with_directory("d", lambda fd: opened(f"/dev/fd/{fd}/x", W)),
+    "a missing descriptor": lambda: opened("/proc/self/fd/77", W),
+    "written": lambda: write_through("f", W | A, b"more"),
+    # openat2
+    "how": lambda: how(CWD, "f", W),
+    "how, creating": lambda: how(CWD, "new", W | C, 0o640),
+    "how, mode without creating": lambda: how(CWD, "f", W, 0o640),
+    "how, unknown flag": lambda: how(CWD, "f", 1 << 40),
+    "how, unknown way": lambda: how(CWD, "f", W, 0, 1 << 20),
+    "how, short": lambda: how(CWD, "f", W, size=16),
+    "how, longer": lambda: how(CWD, "f", W, size=32, extra=bytes(8)),
+    "how, longer and not zero": lambda: how(CWD, "f", W, size=32, extra=b"\1" * 8),
+    "how, too long": lambda: how(CWD, "f", W, size=5000),
+    "how, reference": lambda: how(CWD, "link", O_PATH),
+    "how, reference to a link": lambda: how(CWD, "link", O_PATH | os.O_NOFOLLOW),
+    "how, beneath": lambda: with_directory("d", lambda fd: how(fd, "x", W, 0, BENEATH)),
+    "how, beneath and out": lambda: with_directory("d", lambda fd: how(fd, "../f", W, 0, BENEATH)),
+    "how, in root": lambda: with_directory("d", lambda fd: how(fd, "/x", W, 0, IN_ROOT)),
+    "how, in root and out": lambda: with_directory("d", lambda fd: how(fd, "/../../x", W, 0, IN_ROOT)),
+    "how, creating in root": lambda: with_directory("d", lambda fd: how(fd, "/new", W | C, 0o600, IN_ROOT)),
+    "how, no links": lambda: how(CWD, "link", W, 0, NO_SYMLINKS),
+    "how, no links on the way": lambda: how(CWD, "dlink/x", W, 0, NO_SYMLINKS),
+    "how, one filesystem": lambda: how(CWD, "d/x", W, 0, NO_XDEV),
+    "how, no links of proc": lambda: how(CWD, "/proc/self/cwd/f", W, 0, NO_MAGIC),
+    # names
+    "unlink": lambda: raw("unlinkat", CWD, "f", 0),
+    "unlink a link": lambda: raw("unlinkat", CWD, "link", 0),
+    "unlink with a slash": lambda: raw("unlinkat", CWD, "f/", 0),
+    "unlink a link with a slash": lambda: raw("unlinkat", CWD, "dlink/", 0),
+    "unlink a directory": lambda: raw("unlinkat", CWD, "d", 0),
+    "unlink dot": lambda: raw("unlinkat", CWD, ".", 0),
+    "unlink root": lambda: raw("unlinkat", CWD, "/", 0),
+    "unlink missing": lambda: raw("unlinkat", CWD, "missing", 0),
+    "unlink with an unknown flag": lambda: raw("unlinkat", CWD, "f", 0x1000),
+    "unlink by descriptor": lambda: with_directory("d", lambda fd: raw("unlinkat", fd, "x", 0)),
+    "rmdir": lambda: raw("unlinkat", CWD, "empty", 0x200),
+    "rmdir with a slash": lambda: raw("unlinkat", CWD, "empty/", 0x200),
+    "rmdir a full one": lambda: raw("unlinkat", CWD, "d", 0x200),
+    "rmdir a file": lambda: raw("unlinkat", CWD, "f", 0x200),
+    "rmdir dot": lambda: raw("unlinkat", CWD, "empty/.", 0x200),
+    "rmdir dot dot": lambda: raw("unlinkat", CWD, "d/..", 0x200),
+    "rmdir root": lambda: raw("unlinkat", CWD, "/", 0x200),
+    "rmdir a link": lambda: raw("unlinkat", CWD, "dlink", 0x200),
+    "mkdir": lambda: raw("mkdirat", CWD, "new", 0o777),
+    "mkdir with a slash": lambda: raw("mkdirat", CWD, "new/", 0o777),
+    "mkdir masked": lambda: masked(0o27, lambda: raw("mkdirat", CWD, "new", 0o1777)),
+    "mkdir where it is": lambda: raw("mkdirat", CWD, "d", 0o777),
+    "mkdir at a dangling link": lambda: raw("mkdirat", CWD, "dangling", 0o777),
+    "mkdir at a dangling link with a slash": lambda: raw("mkdirat", CWD, "dangling/", 0o777),
+    "mkdir dot": lambda: raw("mkdirat", CWD, ".", 0o777),
+    "mkdir root": lambda: raw("mkdirat", CWD, "/", 0o777),
+    "mkdir without parent": lambda: raw("mkdirat", CWD, "missing/new", 0o777),
+    "mknod a file": lambda: raw("mknodat", CWD, "new", stat.S_IFREG | 0o644, 0),
+    "mknod without a type": lambda: raw("mknodat", CWD, "new", 0o644, 0),
+    "mknod a pipe": lambda: raw("mknodat", CWD, "new", stat.S_IFIFO | 0o644, 0),
+    "mknod a socket": lambda: raw("mknodat", CWD, "new", stat.S_IFSOCK | 0o644, 0),
+    "mknod a directory": lambda: raw("mknodat", CWD, "new", stat.S_IFDIR | 0o755, 0),
+    "mknod of no kind": lambda: raw("mknodat", CWD, "new", 0o150000, 0),
+    "mknod where it is": lambda: raw("mknodat", CWD, "f", stat.S_IFIFO | 0o644, 0),
+    "symlink": lambda: raw("symlinkat", "some/where", CWD, "new"),
+    "symlink of nothing": lambda: raw("symlinkat", "", CWD, "new"),
+    "symlink where it is": lambda: raw("symlinkat", "x", CWD, "link"),
+    "symlink with a slash": lambda: raw("symlinkat", "x", CWD, "new/"),
+    "symlink of a long text": lambda: raw("symlinkat", "x" * 4095, CWD, "new"),
+    "symlink of a longer text": lambda: raw("symlinkat", "x" * 4096, CWD, "new"),
+    "link a file": lambda: raw("linkat", CWD, "f", CWD, "new", 0),
+    "link a link": lambda: raw("linkat", CWD, "link", CWD, "new", 0),
+    "link what a link names": lambda: raw("linkat", CWD, "link", CWD, "new", 0x400),
+    "link a directory": lambda: raw("linkat", CWD, "d", CWD, "new", 0),
+    "link where it is": lambda: raw("linkat", CWD, "f", CWD, "d/x", 0),
+    "link missing": lambda: raw("linkat", CWD, "missing", CWD, "new", 0),
+    "link with an unknown flag": lambda: raw("linkat", CWD, "f", CWD, "new", 0x8000),
+    "link without a name": lambda: raw("linkat", CWD, "", CWD, "new", 0),
+    "link out": lambda: raw("linkat", CWD, "f", CWD, OUTSIDE + "/new", 0),
+    "link in": lambda: raw("linkat", CWD, OUTSIDE + "/f", CWD, "new", 0),
+    "rename": lambda: raw("renameat2", CWD, "f", CWD, "new", 0),
+    "rename onto": lambda: raw("renameat2", CWD, "f", CWD, "d/x", 0),
+    "rename into": lambda: raw("renameat2", CWD, "f", CWD, "d/new", 0),
+    "rename a directory": lambda: raw("renameat2", CWD, "d", CWD, "empty", 0),
+    "rename a directory with slashes": lambda: raw("renameat2", CWD, "d/", CWD, "new/", 0),
+    "rename a file with a slash": lambda: raw("renameat2", CWD, "f/", CWD, "new", 0),
+    "rename into itself": lambda: raw("renameat2", CWD, "d", CWD, "d/inner", 0),
+    "rename a file onto a directory": lambda: raw("renameat2", CWD, "f", CWD, "d", 0),
+    "rename dot": lambda: raw("renameat2", CWD, "d/.", CWD, "new", 0),
+    "rename without replacing": lambda: raw("renameat2", CWD, "f", CWD, "ro", 1),
+    "exchange": lambda: raw("renameat2", CWD, "f", CWD, "d/x", 2),
+    "exchange with missing": lambda: raw("renameat2", CWD, "f", CWD, "missing", 2),
+    "rename with an unknown flag": lambda: raw("renameat2", CWD, "f", CWD, "new", 0x80),
+    "rename with flags that exclude": lambda: raw("renameat2", CWD, "f", CWD, "new", 3),
+    "rename a link": lambda: raw("renameat2", CWD, "link", CWD, "new", 0),
+    "rename out": lambda: raw("renameat2", CWD, "f", CWD, OUTSIDE + "/new", 0),
+    "rename in": lambda: raw("renameat2", CWD, OUTSIDE + "/f", CWD, "new", 0),
+    "rename between descriptors": lambda: with_directory(
+        "d", lambda d: with_directory("empty", lambda e: raw("renameat", d, "x", e, "y"))),
+    "rename by own descriptors": lambda: with_directory(
+        "d", lambda d: raw("renameat2", CWD, f"/proc/self/fd/{d}/x", CWD, "new", 0)),
+    "truncate": lambda: raw("truncate", "f", 2),
+    "truncate longer": lambda: raw("truncate", "link", 100),
+    "truncate below zero": lambda: raw("truncate", "f", -1),
+    "truncate a directory": lambda: raw("truncate", "d", 0),
+    "truncate a pipe": lambda: raw("truncate", "fifo", 0),
+    "truncate missing": lambda: raw("truncate", "missing", 0),
+    "truncate read only": lambda: raw("truncate", "ro", 0),
+    "truncate a loop": lambda: raw("truncate", "loop", 0),
+    "truncate with a slash": lambda: raw("truncate", "f/", 0),
+    # outside
+    "outside, write": lambda: opened(OUTSIDE + "/f", W),
+    "outside, read": lambda: opened(OUTSIDE + "/f", 0),
+    "outside, read write": lambda: opened(OUTSIDE + "/f", RW),
+    "outside, create": lambda: opened(OUTSIDE + "/new", W | C, 0o644),
+    "outside, create exclusively": lambda: opened(OUTSIDE + "/f", W | C | X, 0o644),
+    "outside, missing": lambda: opened(OUTSIDE + "/missing", W),
+    "outside, truncate": lambda: raw("truncate", OUTSIDE + "/f", 0),
+    "outside, by a link": lambda: opened("out/f", W),
+    "outside, unlink": lambda: raw("unlinkat", CWD, OUTSIDE + "/f", 0),
+    "outside, mkdir": lambda: raw("mkdirat", CWD, OUTSIDE + "/new", 0o755),
+    "outside, mkdir where it is": lambda: raw("mkdirat", CWD, OUTSIDE, 0o755),
+    "outside, symlink": lambda: raw("symlinkat", "x", CWD, OUTSIDE + "/new"),
+    "outside, mknod": lambda: raw("mknodat", CWD, OUTSIDE + "/new", stat.S_IFIFO | 0o644, 0),
+    "outside, unnamed": lambda: opened(OUTSIDE, O_TMPFILE | RW, 0o600),
+    "outside, directory": lambda: opened(OUTSIDE, os.O_DIRECTORY),
+}
+if X86:
+    CALLS.update({
+        "creat": lambda: what(raw("creat", "new", 0o640)),
+        "creat where it is": lambda: what(raw("creat", "f", 0o640)),
+        "old unlink": lambda: raw("unlink", "f"),
+        "old rmdir": lambda: raw("rmdir", "empty"),
+        "old mkdir": lambda: raw("mkdir", "new", 0o750),
+        "old mknod": lambda: raw("mknod", "new", stat.S_IFIFO | 0o600, 0),
+        "old rename": lambda: raw("rename", "f", "new"),
+        "old link": lambda: raw("link", "f", "new"),
+        "old symlink": lambda: raw("symlink", "text", "new"),
+    })
+
+
+def make_tree(case):
+    os.makedirs(case)
+    os.chdir(case)
+    for name, text, mode in (("f", "content", 0o644), ("ro", "fixed", 0o444)):
+        with open(name, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(name, mode)
+    for name in ("d", "empty", "closed"):
+        os.mkdir(name)
+    for name in ("d/x", "closed/x"):
+        with open(name, "w", encoding="ascii") as file:
+            file.write(name)
+    os.chmod("closed", 0)
+    for name, text in (("link", "f"), ("dlink", "d"), ("dangling", "made"), ("loop", "loop"), ("abs", case + "/f"),
+                       ("out", OUTSIDE), ("chain0", "f")):
+        os.symlink(text, name)
+    for i in range(1, 41):
+        os.symlink(f"chain{i - 1}", f"chain{i}")
+    os.mkfifo("fifo")
+    os.mknod("sock", stat.S_IFSOCK | 0o644)
+
+
+def look(directory):
+    """The tree: kind, mode, links, size and text of each name."""
+    seen = {}
+    for base, directories, files in os.walk(directory):
+        for name in directories + files:
+            path = os.path.join(base, name)
+            status = os.lstat(path)
+            told = [oct(status.st_mode), status.st_nlink, status.st_uid]
+            if stat.S_ISLNK(status.st_mode):
+                told.append(os.readlink(path))
+            elif stat.S_ISREG(status.st_mode):
+                told.append(status.st_size)
+            if not name.startswith("chain"):
+                seen[os.path.relpath(path, directory)] = told
+    return seen
+
+
+def main():
+    case = WORK + "/case"
+    for name, call in CALLS.items():
+        make_tree(case)
+        try:
+            answer = call()
+        except OSError as error:
+            answer = errno.errorcode.get(error.errno, error.errno)
+        print(json.dumps([name, answer, look(case)]), flush=True)
+        os.chdir(WORK)
+        os.chmod(case + "/closed", 0o700)
+        shutil.rmtree(case)
+
+
+main()
