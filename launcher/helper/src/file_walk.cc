@@ -92,6 +92,31 @@ long read_link(const Reading& reading, int directory, const char* name, char* te
   return raw_call(__NR_readlinkat, directory, address(name), address(text), kMaxName - 1);
 }
 
+// Whether a directory of a proc(5) filesystem is about this process: what we may do to ourselves
+// nobody may have us do. The caller could not: our domain is outside its own.
+bool is_ours(int directory) {
+  constexpr int kDeepest = 8;
+  Text task = {};
+  task.add("task/");
+  task.add_number(own_pid());
+  bool ours = false;
+  long at = open_how(directory, ".", O_DIRECTORY, 0);
+  for (int i = 0; at >= 0 && !ours; ++i) {
+    wire::BrokerPlace found = {};
+    const int fd = static_cast<int>(at);
+    if (look_at(fd, "", AT_EMPTY_PATH, found) >= 0 && found.inode == kProcRootInode) {
+      break;
+    }
+    ours = i == kDeepest || look_at(fd, task.bytes, 0, found) >= 0;
+    at = open_how(fd, "..", O_DIRECTORY, 0);
+    close_fd(fd);
+  }
+  if (at >= 0) {
+    close_fd(static_cast<int>(at));
+  }
+  return ours || at < 0;
+}
+
 // Where a walk is. Owns `fd` once it has moved.
 struct Position {
   int fd;
@@ -129,6 +154,9 @@ long step(const Reading& reading, Position& at, const char* name, const char* le
     return result;
   }
   if (result == 0) {
+    if (is_ours(at.fd)) {
+      return -kEacces;
+    }
     const long jumped = open_how(at.fd, name, 0, 0);
     if (jumped < 0) {
       return jumped;
@@ -188,31 +216,6 @@ long walk_by_components(const Reading& reading, int start, uint32_t& links, Walk
     close_fd(at.fd);
   }
   return directory;
-}
-
-// Whether a directory of a proc(5) filesystem is about this process: what we may do to ourselves
-// nobody may have us do. The caller could not: our domain is outside its own.
-bool is_ours(int directory) {
-  constexpr int kDeepest = 8;
-  Text task = {};
-  task.add("task/");
-  task.add_number(own_pid());
-  bool ours = false;
-  long at = open_how(directory, ".", O_DIRECTORY, 0);
-  for (int i = 0; at >= 0 && !ours; ++i) {
-    wire::BrokerPlace found = {};
-    const int fd = static_cast<int>(at);
-    if (look_at(fd, "", AT_EMPTY_PATH, found) >= 0 && found.inode == kProcRootInode) {
-      break;
-    }
-    ours = i == kDeepest || look_at(fd, task.bytes, 0, found) >= 0;
-    at = open_how(fd, "..", O_DIRECTORY, 0);
-    close_fd(fd);
-  }
-  if (at >= 0) {
-    close_fd(static_cast<int>(at));
-  }
-  return ours || at < 0;
 }
 
 // The directory that the first `size` bytes of text.rest name.

@@ -1,0 +1,288 @@
+"""aasm run exec with `evidence.filesystem`: calls on names answered as without it, and recorded one by one."""
+
+import errno
+import json
+import os
+import shutil
+import textwrap
+import unittest
+
+import aasm_case
+
+LEVELS = ("write-decisions", "decisions")
+FILES = """apiVersion: agent-assembly/v1
+kind: Policy
+metadata: {{ name: test }}
+spec:
+  filesystem:
+    read: {{ allow: [/usr, /lib, /lib64, /bin, /sbin, /etc, /dev, /proc, "${{WORKDIR}}"{read}] }}
+    write: {{ allow: ["${{WORKDIR}}", /dev/null, /dev/tty{write}] }}
+{deny}  evidence: {{ filesystem: {level} }}
+"""
+
+# What the channel cannot do as the kernel would (docs/decisions/0019).
+DIFFERS = {"how, reference": "ENOSYS", "how, reference to a link": "ENOSYS"}
+
+
+class FilesCase(aasm_case.AasmCase):
+    """self.use(level) writes a policy that grants the workspace and asks for that evidence."""
+
+    def use(self, level, deny=(), read=(), write=()):
+        self.write_policy(FILES.format(
+            level=level, read="".join(f', "{path}"' for path in read), write="".join(f', "{path}"' for path in write),
+            deny=f"    deny: [{', '.join(json.dumps(path) for path in deny)}]\n" if deny else ""))
+
+    def of_files(self, **wanted):
+        """Events of the two filesystem domains with these fields."""
+        return [event for event in self.events() if event["domain"].startswith("filesystem_")
+                and all(event[name] == value for name, value in wanted.items())]
+
+    @staticmethod
+    def path(event, key="path"):
+        value = event["object"].get(key)
+        return value if value is None or isinstance(value, str) else value
+
+
+class AnswersTest(FilesCase):
+    """Every call of tests/support/file_calls.py, with Landlock alone and with each level above it."""
+
+    def table(self, confined=True):
+        calls = self.root / "file_calls.py"
+        if not calls.exists():
+            shutil.copy(aasm_case.SOURCE / "tests/support/file_calls.py", calls)
+        shutil.rmtree(self.outside)
+        self.outside.mkdir()
+        (self.outside / "f").write_text("outside\n")
+        command = ["/usr/bin/python3", "-B", str(calls), str(self.work), str(self.outside)]
+        done = self.run_exec(*command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([entry.name for entry in self.outside.iterdir()], ["f"])
+        self.assertEqual((self.outside / "f").read_text(), "outside\n")
+        return {name: (answer, tree) for name, answer, tree in map(json.loads, done.stdout.splitlines())}
+
+    def compare(self, level):
+        self.use("setup", read=[self.root / "file_calls.py"])
+        expected = self.table()
+        self.assertGreater(len(expected), 150)
+        self.use(level, read=[self.root / "file_calls.py"])
+        got = self.table()
+        for name, (answer, tree) in expected.items():
+            with self.subTest(name):
+                self.assertEqual(got[name], (DIFFERS.get(name, answer), tree))
+        denied = self.of_files(outcome="denied", cause="policy")
+        self.assertTrue(all(event["errno"] in (errno.EACCES, errno.EXDEV) for event in denied), denied)
+        self.assertGreaterEqual(len(denied), 10)
+        self.assert_verified()
+
+    def test_calls_that_write_are_answered_as_by_the_kernel(self):
+        self.compare("write-decisions")
+
+    def test_calls_that_read_are_too(self):
+        self.compare("decisions")
+
+
+class RecordsTest(FilesCase):
+    """What stands in the record of a call."""
+
+    def test_case_58_each_denial_is_one_record_with_operation_path_rule_and_parents(self):
+        """Case 58, as far as the filesystem goes."""
+        self.use("decisions")
+        program = textwrap.dedent("""
+            import os, sys
+            base = sys.argv[1]
+            def refused(call, *args):
+                try:
+                    call(*args)
+                except PermissionError:
+                    return
+                print("not refused", call, args)
+            if os.fork() == 0:
+                os.chdir(base)
+                refused(open, "secret.txt")
+                refused(open, "secret.txt", "w")
+                refused(os.unlink, "../outside/secret.txt")
+                refused(os.mkdir, base + "/made")
+                refused(os.truncate, "secret.txt", 0)
+                refused(os.rename, "secret.txt", base + "/other")
+                refused(os.symlink, "x", "link")
+                os._exit(0)
+            os.wait()
+            """)
+        done = self.python(program, str(self.outside))
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        self.assertEqual(self.secret.read_text(), "not for agents\n")
+        denied = self.of_files(outcome="denied")
+        secret = os.path.realpath(self.secret)
+        self.assertEqual(
+            [(event["operation"], self.path(event), event["errno"], event["cause"]) for event in denied],
+            [("read", secret, 13, "policy"), ("write", secret, 13, "policy"), ("remove", secret, 13, "policy"),
+             ("create", os.path.dirname(secret) + "/made", 13, "policy"), ("rename", secret, 13, "policy"), ("create", os.path.dirname(secret) + "/link", 13, "policy")])
+        self.assertEqual(self.path(denied[2], "given_path"), "../outside/secret.txt")
+        self.assertEqual(self.path(denied[4], "new_path"), os.path.dirname(secret) + "/other")
+        for event in denied:
+            self.assertEqual(event["rule"], "filesystem.read.allow" if event["operation"] == "read"
+                             else "filesystem.write.allow")
+            self.assertEqual(event["mechanism"], "broker")
+            self.assertGreater(len(event["parents"]), 1)
+        self.assert_verified()
+
+    def test_case_66_recorded_paths_are_those_of_the_kernel(self):
+        """Case 66: descriptors, links, dots, a renamed directory, bytes that are no text."""
+        self.use("write-decisions")
+        program = textwrap.dedent("""
+            import os, sys
+            base = sys.argv[1].encode()
+            def refused(call, *args, **more):
+                try:
+                    call(*args, **more)
+                except PermissionError:
+                    return
+                print("not refused")
+            fd = os.open(base, os.O_PATH)
+            refused(os.open, b"by descriptor", os.O_CREAT | os.O_WRONLY, dir_fd=fd)
+            os.symlink(base, "way")
+            refused(os.open, "way/by link", os.O_CREAT | os.O_WRONLY)
+            refused(os.open, base + b"/../outside/./by dots", os.O_CREAT | os.O_WRONLY)
+            refused(os.open, base + b"/\\xff\\xfe", os.O_CREAT | os.O_WRONLY)
+            refused(os.open, base + b"/two\\nlines", os.O_CREAT | os.O_WRONLY)
+            os.mkdir("one"); os.chdir("one"); os.rename("../one", "../two")
+            open("inside", "w").close()
+            """)
+        done = self.python(program, str(self.outside))
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        base = os.path.realpath(self.outside)
+        names = [self.path(event) for event in self.of_files(outcome="denied")]
+        self.assertEqual(names[:3], [f"{base}/by descriptor", f"{base}/by link", f"{base}/by dots"])
+        self.assertEqual(len(names), 5)
+        self.assertEqual(names[4], f"{base}/two\nlines")
+        made = [self.path(event) for event in self.of_files(operation="create", outcome="allowed")]
+        self.assertIn(os.path.realpath(self.work) + "/two/inside", made)
+
+    @unittest.skipIf(os.geteuid() == 0, "modes do not hold root back")
+    def test_what_a_mode_refuses_is_not_called_policy(self):
+        self.use("write-decisions")
+        (self.work / "fixed").write_text("x")
+        (self.work / "fixed").chmod(0o444)
+        self.assertNotEqual(self.sh("echo y > fixed").returncode, 0)
+        [event] = self.of_files(outcome="denied")
+        self.assertEqual((event["cause"], event["errno"]), ("host_permission", 13))
+
+
+class BrokerTest(FilesCase):
+    """What the broker's own place outside the program's domain must not open."""
+
+    def test_the_broker_cannot_be_had_to_open_itself(self):
+        self.use("decisions", write=["/proc"])
+        program = textwrap.dedent("""
+            import errno, os
+            def name(pid):
+                try:
+                    with open(f"/proc/{pid}/comm") as file:
+                        return file.read().strip()
+                except OSError:
+                    return ""
+            # What it is called the broker refuses to say, as all about itself; its number is near ours.
+            near = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                    if os.getppid() < pid < os.getpid() + 64 and pid != os.getpid()]
+            tried = 0
+            for pid in near:
+                if name(pid):
+                    continue
+                here = os.open(f"/proc/{pid}", os.O_PATH)
+                link = os.open(f"/proc/{pid}/mem", os.O_PATH)
+                for path, base in ((f"/proc/{pid}/mem", None), ("mem", here), (f"/proc/self/fd/{here}/mem", None),
+                                   (f"/proc/self/fd/{link}", None), (f"/proc/{pid}/task/{pid}/mem", None),
+                                   (f"/proc/{pid}/fd/0", None), (f"/proc/{pid}/fd/3", None),
+                                   (f"/proc/{pid}/environ", None), (f"/proc/{pid}/root/etc/passwd", None)):
+                    for flags in (os.O_RDWR, os.O_RDONLY):
+                        try:
+                            os.close(os.open(path, flags, dir_fd=base))
+                            print("opened", path)
+                        except OSError as error:
+                            if error.errno not in (errno.EACCES, errno.EPERM, errno.ENOENT):
+                                print(path, error)
+                        tried += 1
+            print("tried", tried > 0)
+            os.close(os.open("/proc/self/mem", os.O_RDWR))
+            """)
+        done = self.python(program)
+        self.assertEqual((done.returncode, done.stdout), (0, "tried True\n"), done.stderr)
+
+    def test_case_39_descriptors_stay_flat_over_20000_opens(self):
+        """Case 39."""
+        self.use("decisions")
+        program = textwrap.dedent("""
+            import os
+            for i in range(20000):
+                os.close(os.open("one", os.O_RDWR | os.O_CREAT, 0o600))
+            """)
+        process = self.start("/usr/bin/python3", "-c", program)
+        counts = []
+        while process.poll() is None:
+            try:
+                counts.append(len(os.listdir(f"/proc/{process.pid}/fd")))
+            except OSError:
+                break
+        self.assertEqual(process.communicate()[1], "")
+        self.assertEqual(process.returncode, 0)
+        counts = counts[len(counts) // 4:len(counts) * 3 // 4]  # it takes some at its start
+        self.assertGreater(len(counts), 10)
+        self.assertLess(max(counts), min(counts) + 12)
+        created = self.of_files(operation="create")
+        self.assertEqual(sum(event["count"] for event in created), 1)
+        opened = [event for event in self.of_files(operation="write") if self.path(event).endswith("/one")]
+        self.assertEqual(sum(event["count"] for event in opened), 19999)
+
+    def test_a_full_table_of_the_caller_is_its_own(self):
+        self.use("write-decisions")
+        program = textwrap.dedent("""
+            import errno, os, resource
+            resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
+            try:
+                while True:
+                    os.open("f", os.O_WRONLY | os.O_CREAT, 0o600)
+            except OSError as error:
+                print(errno.errorcode[error.errno])
+            """)
+        self.assertEqual(self.python(program).stdout, "EMFILE\n")
+
+    def test_a_pipe_that_nobody_reads_holds_up_no_other_call(self):
+        self.use("write-decisions")
+        os.mkfifo(self.work / "pipe")
+        done = self.sh("echo waits > pipe & echo here > other; cat other; cat pipe; wait")
+        self.assertEqual((done.returncode, done.stdout), (0, "here\nwaits\n"), done.stderr)
+
+    def test_a_signal_ends_a_wait(self):
+        self.use("write-decisions")
+        os.mkfifo(self.work / "pipe")
+        program = textwrap.dedent("""
+            import os, signal
+            def ring(number, frame):
+                raise TimeoutError
+            signal.signal(signal.SIGALRM, ring)
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            try:
+                os.open("pipe", os.O_WRONLY)
+            except TimeoutError:
+                print("rang")
+            """)
+        self.assertEqual(self.python(program).stdout, "rang\n")
+
+    def test_the_limit_on_sizes_holds_for_truncate(self):
+        self.use("write-decisions")
+        program = textwrap.dedent("""
+            import errno, os, resource, signal
+            signal.signal(signal.SIGXFSZ, lambda *_: print("signal"))
+            open("f", "w").close()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+            os.truncate("f", 1000)
+            try:
+                os.truncate("f", 1001)
+            except OSError as error:
+                print(errno.errorcode[error.errno], os.stat("f").st_size)
+            """)
+        self.assertEqual(self.python(program).stdout, "signal\nEFBIG 1000\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
