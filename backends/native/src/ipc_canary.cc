@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <array>
@@ -15,7 +16,6 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "classify.h"
@@ -138,9 +138,8 @@ class IpcCanaryPlanner {
   }
 
   ScriptArg make_socket() {
-    return result_arg(plan_.script.add(
-        call_of(SYS_socket, {value_arg(AF_UNIX), value_arg(SOCK_DGRAM | SOCK_CLOEXEC),
-                             value_arg(0)})));
+    return result_arg(plan_.script.add(call_of(
+        SYS_socket, {value_arg(AF_UNIX), value_arg(SOCK_DGRAM | SOCK_CLOEXEC), value_arg(0)})));
   }
 
   void add_connect(const std::string& id, const std::string& step, const std::string& action,

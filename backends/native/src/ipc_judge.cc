@@ -68,8 +68,7 @@ NetworkVerdict refuse_unresolved(const IpcSpec& spec, const std::string& path) {
 }
 
 Event abstract_refused(const IpcSpec& spec, const std::string& name) {
-  Event event =
-      ipc_event("connect", ObjectType::kSocket, "@" + schema::PathBytes(name).display());
+  Event event = ipc_event("connect", ObjectType::kSocket, "@" + schema::PathBytes(name).display());
   event.rule = spec.abstract_rule;
   event.os_errno = EPERM;
   event.mechanism = "landlock_scope";

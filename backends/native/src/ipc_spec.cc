@@ -45,7 +45,7 @@ Result<void> add_socket(const PolicyRule& rule, IpcSpec& spec) {
 // The settings have one value each, which closes; another is none we know.
 Result<void> add_setting(const PolicyRule& rule, IpcSpec& spec) {
   const bool abstract = rule.operation == "abstract_sockets";
-  std::string* place = abstract                              ? &spec.abstract_rule
+  std::string* place = abstract                            ? &spec.abstract_rule
                        : rule.operation == "signals"       ? &spec.signals_rule
                        : rule.operation == "shared_memory" ? &spec.memory_rule
                                                            : nullptr;

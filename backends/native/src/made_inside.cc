@@ -103,8 +103,8 @@ bool is_bound_file(const FileIdentity& file, const BoundFile& bound, std::int64_
   if (static_cast<std::uint32_t>(file.inode) != bound.inode) {
     return false;
   }
-  const bool same_device = major(file.device) == bound.device_major &&
-                           minor(file.device) == bound.device_minor;
+  const bool same_device =
+      major(file.device) == bound.device_major && minor(file.device) == bound.device_minor;
   return same_device || file.birth_seconds >= since;
 }
 

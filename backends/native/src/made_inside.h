@@ -41,9 +41,9 @@ struct BoundFile {
 };
 schema::Result<BoundFile> bound_file(const process::Fd& socket);
 
-// Whether `file`, which a path led to after a bind(2), is what `bound` is bound to. `since`: seconds
-// of CLOCK_REALTIME before the bind. On file systems that have several devices for the kernel and
-// for stat(2) it has to have been born since.
+// Whether `file`, which a path led to after a bind(2), is what `bound` is bound to. `since`:
+// seconds of CLOCK_REALTIME before the bind. On file systems that have several devices for the
+// kernel and for stat(2) it has to have been born since.
 bool is_bound_file(const FileIdentity& file, const BoundFile& bound, std::int64_t since);
 
 // One thread. Sockets beyond the capacity push the oldest out, which are then strangers.

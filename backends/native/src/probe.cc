@@ -337,8 +337,8 @@ ProbeAttempt signal_attempt(const schema::BoundaryProved& proved) {
 void derive_domains(const schema::BoundaryProved& proved, const ProbeAttempt& signal_scope,
                     std::size_t num_unplanned, CapabilityProbed& probed) {
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
-    probed.domains.push_back(derive_capability(
-        entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
+    probed.domains.push_back(
+        derive_capability(entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
   }
   add_untried(std::span(proved.no_canary).subspan(num_unplanned), probed);
 }

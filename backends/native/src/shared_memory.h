@@ -25,11 +25,11 @@ const std::vector<std::int32_t>& memory_calls();
 // What a call that kMakes or kUses is about, from its registers.
 struct MemoryUse {
   MemoryKind kind = MemoryKind::kMemory;
-  std::int32_t id = 0;        // kUses
-  bool by_place = false;      // `id` is a place in the kernel's table, so of anybody's
-  bool removes = false;       // IPC_RMID
-  std::int32_t key = 0;       // kMakes
-  std::uint64_t size = 0;     // or number of semaphores
+  std::int32_t id = 0;     // kUses
+  bool by_place = false;   // `id` is a place in the kernel's table, so of anybody's
+  bool removes = false;    // IPC_RMID
+  std::int32_t key = 0;    // kMakes
+  std::uint64_t size = 0;  // or number of semaphores
   std::int32_t flags = 0;
 };
 MemoryUse memory_use(const seccomp_data& call);

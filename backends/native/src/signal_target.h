@@ -15,10 +15,10 @@ const std::vector<std::int32_t>& signal_calls();
 
 struct SignalTarget {
   enum class Kind : std::uint8_t {
-    kNobody,   // a number that no process has: the kernel says so
-    kOwn,      // the caller's own group, or everybody it may signal, which Landlock narrows
-    kProcess,  // `number`: of a process or of one of its threads
-    kGroup,    // `number` of a process group
+    kNobody,      // a number that no process has: the kernel says so
+    kOwn,         // the caller's own group, or everybody it may signal, which Landlock narrows
+    kProcess,     // `number`: of a process or of one of its threads
+    kGroup,       // `number` of a process group
     kDescriptor,  // `number` of one of the caller's
   };
   Kind kind = Kind::kNobody;
