@@ -3,7 +3,9 @@
 import errno
 import json
 import os
+import resource
 import shutil
+import subprocess
 import textwrap
 import unittest
 
@@ -245,6 +247,39 @@ class BrokerTest(FilesCase):
                 print(errno.errorcode[error.errno])
             """)
         self.assertEqual(self.python(program).stdout, "EMFILE\n")
+
+    def test_case_38_without_room_for_descriptors_the_supervisor_refuses_and_says_so(self):
+        """Case 38, as far as descriptors go."""
+        self.use("decisions")
+        (self.work / "f").write_text("content")
+        program = textwrap.dedent("""
+            import errno, os
+            def attempt():
+                for flags in (os.O_RDONLY, os.O_WRONLY):
+                    try:
+                        os.close(os.open("f", flags)); print("opened")
+                    except OSError as error:
+                        print(errno.errorcode[error.errno])
+                print("end", flush=True)
+            attempt(); input(); attempt(); input(); attempt()
+            """)
+        process = self.start("/usr/bin/python3", "-c", program, stdin=subprocess.PIPE)
+        answers = []
+        limit = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        for round_ in range(3):
+            answers.append(list(iter(process.stdout.readline, "end\n")))
+            held = {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
+            least = next(number for number in range(1024) if number not in held)
+            resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (least, limit[1]) if round_ == 0 else limit)
+            if round_ < 2:
+                process.stdin.write("\n")
+                process.stdin.flush()
+        self.assertEqual(process.communicate()[1], "")
+        self.assertEqual(answers, [["opened\n"] * 2, ["EMFILE\n"] * 2, ["opened\n"] * 2])
+        faults = self.of_files(outcome="denied")
+        self.assertEqual([(event["cause"], event["errno"], event["operation"]) for event in faults],
+                         [("fault", errno.EMFILE, "read"), ("fault", errno.EMFILE, "write")])
+        self.assert_verified()
 
     def test_a_pipe_that_nobody_reads_holds_up_no_other_call(self):
         self.use("write-decisions")
