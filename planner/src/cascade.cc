@@ -44,6 +44,12 @@ int strictness(RequirementPosture posture) {
   return 2;
 }
 
+// Denials are looked at for all documents together.
+bool names_denial(const std::string& node) {
+  return node.starts_with("filesystem.deny") || node.starts_with("filesystem.read.deny") ||
+         node.starts_with("filesystem.write.deny");
+}
+
 class Cascade {
  public:
   Cascade(std::vector<CascadeMember> members, const PathResolver& resolve,
@@ -75,20 +81,20 @@ class Cascade {
   void find_denials(const PathResolver& resolve) {
     for (const CascadeMember& member : members_) {
       const std::optional<FilesystemNode>& files = member.document->filesystem;
-      if (!files || !files->deny) {
+      if (!files) {
         continue;
       }
-      for (const TextEntry& entry : files->deny->entries) {
-        const std::string id = "filesystem.deny[" + std::to_string(entry.index) + "]";
-        std::string path = entry.text;
-        if (resolve) {
-          const schema::Result<WalkedPath> walked = resolve(path);
-          path = walked ? walked->resolved : path;
+      const NoteDenial note = [&](const std::string& node, Position, bool problem,
+                                  std::string text) {
+        if (!problem) {  // a problem was one of the document by itself
+          out_.gaps.push_back({std::nullopt, scoped(member.scope, node), std::move(text)});
         }
-        denials_.push_back({scoped(member.scope, id), std::move(path), entry.at});
+      };
+      for (PathDenial& denial : denials_of(*files, resolve, note)) {
+        denial.id = scoped(member.scope, denial.id);
+        denials_.add(std::move(denial));
       }
     }
-    used_.assign(denials_.size(), false);
   }
 
   void add_domain(Domain domain) {
@@ -106,7 +112,7 @@ class Cascade {
     const NoteGap gap = [&](const std::string& node, std::string reason) {
       out_.gaps.push_back({domain, node, std::move(reason)});
     };
-    Requirement both = intersect_domain(statements, denials_, used_, groups_, gap);
+    Requirement both = intersect_domain(statements, denials_, groups_, gap);
     both.posture = posture_of(statements);
     both.evidence = std::max(both.evidence, wished_for(domain));
     out_.requirements.push_back(std::move(both));
@@ -204,17 +210,15 @@ class Cascade {
           if (everywhere(one) && seen.insert(one.node).second) {
             out_.gaps.push_back(one);
           }
-        } else if (!one.node.starts_with("filesystem.deny")) {
+        } else if (!names_denial(one.node)) {
           out_.gaps.push_back({one.domain, scoped(member.scope, one.node), one.reason});
         }
       }
     }
-    for (std::size_t i = 0; i < denials_.size(); ++i) {
-      if (!used_[i]) {
-        out_.gaps.push_back({std::nullopt, denials_[i].id,
-                             "`" + schema::escape_for_display(denials_[i].path) +
-                                 "` lies in no grant that is left, so the default denies it"});
-      }
+    for (const PathDenial* denial : denials_.unused()) {
+      out_.gaps.push_back({std::nullopt, denial->id,
+                           "`" + schema::escape_for_display(denial->path) +
+                               "` lies in no grant that is left, so the default denies it"});
     }
   }
 
@@ -255,8 +259,7 @@ class Cascade {
 
   std::vector<CascadeMember> members_;
   const GroupMembers& groups_;
-  std::vector<CascadeDenial> denials_;
-  std::vector<bool> used_;
+  PathDenials denials_;
   LoweredPolicy out_;
 };
 

@@ -5,8 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "aasm/planner/paths.h"
-
 namespace aasm::planner {
 namespace {
 
@@ -139,10 +137,9 @@ Rules common_grants(const Rules& one, const Rules& other, const GroupMembers& gr
 
 class DomainIntersection {
  public:
-  DomainIntersection(const std::vector<DomainStatement>& statements,
-                     const std::vector<CascadeDenial>& denials, std::vector<bool>& used,
+  DomainIntersection(const std::vector<DomainStatement>& statements, PathDenials& denials,
                      const GroupMembers& groups, const NoteGap& gap)
-      : statements_(statements), denials_(denials), used_(used), groups_(groups), gap_(gap) {}
+      : statements_(statements), denials_(denials), groups_(groups), gap_(gap) {}
 
   Requirement run() {
     out_.domain = statements_.front().requirement->domain;
@@ -190,18 +187,19 @@ class DomainIntersection {
   }
 
   void add_grant(PolicyRule grant) {
-    for (std::size_t i = 0; is_filesystem(out_.domain) && i < denials_.size(); ++i) {
-      if (path_covers(denials_[i].path, grant.selector.value.bytes())) {
-        used_[i] = true;
-        return gap_(grant.id, "outranked by " + denials_[i].id + "; nothing is granted");
-      }
+    const PathDenial* denial =
+        is_filesystem(out_.domain)
+            ? denials_.covering(grant.operation, grant.selector.value.bytes())
+            : nullptr;
+    if (denial != nullptr) {
+      return gap_(grant.id, "outranked by " + denial->id + "; nothing is granted");
     }
     out_.rules.push_back(std::move(grant));
   }
 
   void add_denials(const Facet& facet, std::size_t before) {
     if (is_filesystem(out_.domain)) {
-      add_path_denials(facet, before);
+      denials_.add_rules(out_, facet.operation, before);
     }
     std::set<std::pair<SelectorType, std::string>> seen;
     for (const DomainStatement& statement : statements_) {
@@ -216,31 +214,8 @@ class DomainIntersection {
     }
   }
 
-  void add_path_denials(const Facet& facet, std::size_t before) {
-    const std::size_t end = out_.rules.size();
-    for (std::size_t i = 0; i < denials_.size(); ++i) {
-      bool inside = false;
-      for (std::size_t j = before; j < end && !inside; ++j) {
-        inside = path_covers(out_.rules[j].selector.value.bytes(), denials_[i].path);
-      }
-      if (!inside) {
-        continue;
-      }
-      used_[i] = true;
-      PolicyRule rule;
-      rule.id = denials_[i].id + (out_.names_rule(denials_[i].id) ? "." + facet.operation : "");
-      rule.effect = RuleEffect::kDeny;
-      rule.operation = facet.operation;
-      rule.selector = {SelectorType::kPathPrefix, schema::PathBytes(denials_[i].path)};
-      rule.line = denials_[i].at.line;
-      rule.column = denials_[i].at.column;
-      out_.rules.push_back(std::move(rule));
-    }
-  }
-
   const std::vector<DomainStatement>& statements_;
-  const std::vector<CascadeDenial>& denials_;
-  std::vector<bool>& used_;
+  PathDenials& denials_;
   const GroupMembers& groups_;
   const NoteGap& gap_;
   Requirement out_;
@@ -248,10 +223,9 @@ class DomainIntersection {
 
 }  // namespace
 
-Requirement intersect_domain(const std::vector<DomainStatement>& statements,
-                             const std::vector<CascadeDenial>& denials, std::vector<bool>& used,
+Requirement intersect_domain(const std::vector<DomainStatement>& statements, PathDenials& denials,
                              const GroupMembers& groups, const NoteGap& gap) {
-  return DomainIntersection(statements, denials, used, groups, gap).run();
+  return DomainIntersection(statements, denials, groups, gap).run();
 }
 
 }  // namespace aasm::planner

@@ -48,9 +48,16 @@ void decode_filesystem(Decoder& decoder, const YamlNode& node, const DecodeConte
                        into = decoder.allow_list(member.value, where, path);
                      }};
   };
+  const auto both = [&](const char* verb, std::optional<TextList>& allowed,
+                        std::optional<TextList>& denied) {
+    const std::string where = std::string("filesystem.") + verb;
+    return KeyReader{verb, [&decoder, &path, &allowed, &denied, where](const YamlMember& member) {
+                       decoder.allow_and_deny(member.value, where, path, allowed, denied);
+                     }};
+  };
   decoder.read_map(node, "filesystem",
-                   {allow("read", out.read),
-                    allow("write", out.write),
+                   {both("read", out.read, out.read_deny),
+                    both("write", out.write, out.write_deny),
                     allow("execute", out.execute),
                     {"deny", [&](const YamlMember& member) {
                        out.deny = decoder.text_list(member.value, "filesystem.deny", path);

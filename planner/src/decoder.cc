@@ -118,16 +118,32 @@ std::optional<TextList> Decoder::text_list(const YamlNode& node, const std::stri
 
 std::optional<TextList> Decoder::allow_list(const YamlNode& node, const std::string& where,
                                             const EntryCheck& check) {
-  std::optional<TextList> list;
+  std::optional<TextList> allowed;
+  read_lists(node, where, check, {{"allow", &allowed}});
+  return allowed;
+}
+
+void Decoder::allow_and_deny(const YamlNode& node, const std::string& where,
+                             const EntryCheck& check, std::optional<TextList>& allowed,
+                             std::optional<TextList>& denied) {
+  read_lists(node, where, check, {{"allow", &allowed}, {"deny", &denied}});
+}
+
+void Decoder::read_lists(const YamlNode& node, const std::string& where, const EntryCheck& check,
+                         const NamedLists& lists) {
   if (node.kind == YamlNode::Kind::kSequence) {
     report(node.at,
            where + " has to be a map with the key `allow`; write `allow:` before the list");
-    return list;
+    return;
   }
-  read_map(node, where, {{"allow", [&](const YamlMember& member) {
-                            list = text_list(member.value, where + ".allow", check);
-                          }}});
-  return list;
+  std::vector<KeyReader> readers;
+  for (const auto& [key, list] : lists) {
+    const std::string name = where + "." + key;
+    readers.push_back({key, [this, &check, into = list, name](const YamlMember& member) {
+                         *into = text_list(member.value, name, check);
+                       }});
+  }
+  read_map(node, where, readers);
 }
 
 std::optional<std::int64_t> Decoder::number(const YamlNode& node, const std::string& where,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aasm/planner/policy_document.h"
@@ -44,6 +45,10 @@ class Decoder {
   std::optional<TextList> allow_list(const YamlNode& node, const std::string& where,
                                      const EntryCheck& check);
 
+  // A map of the keys `allow` and `deny`.
+  void allow_and_deny(const YamlNode& node, const std::string& where, const EntryCheck& check,
+                      std::optional<TextList>& allowed, std::optional<TextList>& denied);
+
   // Unquoted decimal digits between the bounds.
   std::optional<std::int64_t> number(const YamlNode& node, const std::string& where,
                                      std::int64_t least, std::int64_t most);
@@ -73,6 +78,10 @@ class Decoder {
   bool is_list(const YamlNode& node, const std::string& where);
 
  private:
+  using NamedLists = std::vector<std::pair<const char*, std::optional<TextList>*>>;
+
+  void read_lists(const YamlNode& node, const std::string& where, const EntryCheck& check,
+                  const NamedLists& lists);
   void wrong_kind(const YamlNode& node, const std::string& where, const char* wanted);
 
   std::vector<Problem> problems_;

@@ -1,7 +1,6 @@
 #include <system_error>
 
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "aasm/schema/utf8.h"
@@ -79,12 +78,9 @@ void Lowering::note_missing(const WalkedPath& walked, const TextEntry& entry,
 void Lowering::add_grants(Requirement& requirement, std::vector<Grant> grants,
                           const std::string& node, const std::string& operation) {
   for (Grant& grant : grants) {
-    // Denials that another one covers were dropped, so at most one covers the grant.
-    if (const std::optional<std::size_t> by = denial_index_.widest(grant.path)) {
-      denial_used_[*by] = true;
+    if (const PathDenial* by = denials_.covering(operation, grant.path)) {
       gap(requirement.domain, indexed(node, grant.index),
-          "outranked by " + indexed("filesystem.deny", denials_[*by].index) +
-              "; nothing is granted");
+          "outranked by " + by->id + "; nothing is granted");
       continue;
     }
     requirement.rules.push_back(make_rule(indexed(node, grant.index), operation,
@@ -93,31 +89,20 @@ void Lowering::add_grants(Requirement& requirement, std::vector<Grant> grants,
   }
 }
 
-void Lowering::add_denials(Requirement& requirement, const std::string& operation) {
-  if (denials_.empty()) {
+void Lowering::find_denials() {
+  if (!document_.filesystem) {
     return;
   }
-  PathIndex grants;
-  std::set<std::string> taken;
-  for (const schema::PolicyRule& rule : requirement.rules) {
-    taken.insert(rule.id);
-    if (rule.effect == RuleEffect::kAllow && rule.operation == operation) {
-      grants.add(rule.selector.value.bytes(), 0);
+  const NoteDenial note = [this](const std::string& node, Position at, bool problem,
+                                 std::string text) {
+    if (problem) {
+      out_.problems.push_back({at, node + ": " + std::move(text)});
+    } else {
+      gap(std::nullopt, node, std::move(text));
     }
-  }
-  for (std::size_t i = 0; i < denials_.size(); ++i) {
-    const Grant& denial = denials_[i];
-    if (!grants.widest(denial.path)) {
-      continue;
-    }
-    denial_used_[i] = true;
-    // Reading gives the rule its plain id; a second rule of the same entry says its operation.
-    std::string id = indexed("filesystem.deny", denial.index);
-    if (taken.count(id) != 0) {
-      id += "." + operation;
-    }
-    requirement.rules.push_back(make_rule(std::move(id), operation, SelectorType::kPathPrefix,
-                                          denial.path, denial.at, RuleEffect::kDeny));
+  };
+  for (PathDenial& denial : denials_of(*document_.filesystem, resolve_, note)) {
+    denials_.add(std::move(denial));
   }
 }
 
@@ -138,18 +123,12 @@ void Lowering::add_execution(Requirement& requirement) {
         make_rule(node, "execute", SelectorType::kWhole, "", execute->at, RuleEffect::kDeny));
     return;
   }
-  add_denials(requirement, "execute");
+  denials_.add_rules(requirement, "execute", before);
 }
 
 void Lowering::filesystem_read() {
   const std::optional<FilesystemNode>& node = document_.filesystem;
-  if (node && node->deny) {
-    denials_ = resolved(*node->deny, "filesystem.deny", Domain::kFilesystemRead, false);
-    denial_used_.assign(denials_.size(), false);
-    for (std::size_t i = 0; i < denials_.size(); ++i) {
-      denial_index_.add(denials_[i].path, i);
-    }
-  }
+  find_denials();
   const bool stated = node && node->read;
   if (const auto by = restricted("file_read")) {
     begin(Domain::kFilesystemRead, by->first, by->first, by->second);
@@ -162,7 +141,7 @@ void Lowering::filesystem_read() {
     Requirement& requirement = begin(Domain::kFilesystemRead, name, name, node->read->at);
     add_grants(requirement, resolved(*node->read, name, Domain::kFilesystemRead, false), name,
                "read");
-    add_denials(requirement, "read");
+    denials_.add_rules(requirement, "read", 0);
     add_execution(requirement);
   }
 }
@@ -186,18 +165,16 @@ void Lowering::filesystem_write() {
     Requirement& requirement = begin(Domain::kFilesystemWrite, name, name, node->write->at);
     add_grants(requirement, resolved(*node->write, name, Domain::kFilesystemWrite, true), name,
                "write");
-    add_denials(requirement, "write");
+    denials_.add_rules(requirement, "write", 0);
   }
 }
 
 void Lowering::note_unused_denials() {
-  for (std::size_t i = 0; i < denials_.size(); ++i) {
-    if (!denial_used_[i]) {
-      gap(std::nullopt, indexed("filesystem.deny", denials_[i].index),
-          shown(denials_[i].path) +
-              " lies in no grant by its path, so the default denies it already; another mount of "
-              "it inside a grant is not looked for");
-    }
+  for (const PathDenial* denial : denials_.unused()) {
+    gap(std::nullopt, denial->id,
+        shown(denial->path) +
+            " lies in no grant by its path, so the default denies it already; another mount of it "
+            "inside a grant is not looked for");
   }
 }
 

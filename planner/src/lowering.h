@@ -6,7 +6,7 @@
 
 #include "aasm/planner/lower.h"
 
-#include "path_index.h"
+#include "denials.h"
 
 namespace aasm::planner {
 
@@ -33,7 +33,7 @@ class Lowering {
                     schema::Domain domain, bool has_to_exist);
   void add_grants(schema::Requirement& requirement, std::vector<Grant> grants,
                   const std::string& node, const std::string& operation);
-  void add_denials(schema::Requirement& requirement, const std::string& operation);
+  void find_denials();
   void add_execution(schema::Requirement& requirement);
   void note_unused_denials();
 
@@ -63,9 +63,7 @@ class Lowering {
 
   const PolicyDocument& document_;
   const PathResolver& resolve_;
-  std::vector<Grant> denials_;
-  std::vector<bool> denial_used_;
-  PathIndex denial_index_;
+  PathDenials denials_;
   LoweredPolicy out_;
 };
 

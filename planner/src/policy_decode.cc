@@ -142,11 +142,21 @@ void check_halves(Decoder& decoder, const PolicyDocument& document) {
 
 std::vector<Problem> missing_halves(const PolicyDocument& document) {
   std::vector<Problem> problems;
-  const std::optional<FilesystemNode>& files = document.filesystem;
-  if (files && files->deny && !files->deny->entries.empty() && !files->read && !files->write) {
-    problems.push_back({files->deny->at,
-                        "filesystem.deny is stated without a grant to deny a part of; state "
-                        "filesystem.read.allow and filesystem.write.allow"});
+  if (document.filesystem) {
+    const FilesystemNode& files = *document.filesystem;
+    const auto half = [&](const std::optional<TextList>& deny, bool granted, const char* node,
+                          const char* missing) {
+      if (deny && !deny->entries.empty() && !granted) {
+        problems.push_back(
+            {deny->at,
+             std::string(node) + " is stated without a grant to deny a part of; state " + missing});
+      }
+    };
+    half(files.deny, files.read || files.write, "filesystem.deny",
+         "filesystem.read.allow and filesystem.write.allow");
+    half(files.read_deny, files.read.has_value(), "filesystem.read.deny", "filesystem.read.allow");
+    half(files.write_deny, files.write.has_value(), "filesystem.write.deny",
+         "filesystem.write.allow");
   }
   const std::optional<SyscallsNode>& calls = document.syscalls;
   if (calls && (calls->deny || calls->on_denial_stated) && !calls->allow) {

@@ -7,6 +7,7 @@
 #include "aasm/planner/cascade.h"
 #include "aasm/schema/policy_parts.h"
 
+#include "implied_evidence.h"
 #include "policy_load.h"
 
 namespace aasm::planner {
@@ -50,6 +51,7 @@ void take_lowered(ResolvedPolicy& policy, LoweredPolicy lowered) {
   policy.record.unmapped = std::move(lowered.unmapped);
   policy.credentials = std::move(lowered.credentials);
   policy.places = std::move(lowered.places);
+  imply_evidence(policy.record.requirements, policy.record.gaps);
 }
 
 std::vector<CascadeMember> lower_all(const PolicyRequest& request,

@@ -14,6 +14,8 @@ const std::optional<TextList>* list_named(const PolicyDocument& document, std::s
            : node == "filesystem.write.allow"   ? &files.write
            : node == "filesystem.execute.allow" ? &files.execute
            : node == "filesystem.deny"          ? &files.deny
+           : node == "filesystem.read.deny"     ? &files.read_deny
+           : node == "filesystem.write.deny"    ? &files.write_deny
                                                 : nullptr;
   }
   if (document.network && in("network.")) {

@@ -47,6 +47,10 @@ def allow(items):
     return a_map({"allow": a_list(items)})
 
 
+def allow_and_deny(items):
+    return a_map({"allow": a_list(items), "deny": a_list(items)})
+
+
 def states(name):
     """The list is there: `read: {}` says nothing."""
     return {"properties": {name: {"required": ["allow"]}}, "required": [name]}
@@ -75,7 +79,7 @@ def nodes(tokens, groups):
     capability = {"anyOf": [words(["file_read", "file_write", "file_delete", "network_outbound", "network_inbound", "terminal_exec",
                                    "agent_spawn"]), text(r"^(?:mcp_tool|model):[\s\S]")]}
     return {
-        "filesystem": a_map({"read": allow(ref("path")), "write": allow(ref("path")), "execute": allow(ref("path")),
+        "filesystem": a_map({"read": allow_and_deny(ref("path")), "write": allow_and_deny(ref("path")), "execute": allow(ref("path")),
                              "deny": a_list(ref("path"))}, anyOf=[{"not": states("execute")}, states("read")]),
         "network": a_map({"allowlist": a_list(text(rf"^{HOST}(?::{PORT})?{END}")), "egress": a_list(entry),
                           "bind": allow(text(rf"^{HOST}:{PORT}{END}"))}),
@@ -97,7 +101,9 @@ def nodes(tokens, groups):
 
 # Lists that only take away need the other half in the same document, unless a scope says that it is one of several.
 WHOLE = {"properties": {
-    "filesystem": {"anyOf": [{"properties": {"deny": {"maxItems": 0}}}, states("read"), states("write")]},
+    "filesystem": {"anyOf": [{"properties": {"deny": {"maxItems": 0}}}, states("read"), states("write")],
+                   "properties": {verb: {"anyOf": [{"properties": {"deny": {"maxItems": 0}}}, {"required": ["allow"]}]}
+                                  for verb in ("read", "write")}},
     "syscalls": {"dependentRequired": {"deny": ["allow"], "on_denial": ["allow"]}}}}
 HAS_SCOPE = {"properties": {"metadata": {"required": ["scope"]}}, "required": ["metadata"]}
 

@@ -62,8 +62,8 @@ def rows():
             policy=HEAD + FILES + "  network: { allowlist: [a.example] }\n"),
         Row("domain_unsupported", r"`network.*` \(.*\) asks aasm-native to refuse .* of network_egress", "posture.network_egress",
             policy=HEAD + FILES + "  network: { allowlist: [a.example] }\n", place="7:"),
-        Row("no_evidence_produced", "of filesystem_read before they take effect; the policy wants a record of single decisions", "evidence.filesystem: setup",
-            policy=HEAD + FILES + "  evidence: { filesystem: decisions }\n", place="5:"),
+        Row("no_evidence_produced", "of credential before they take effect; the policy wants a record of single decisions", "evidence.credential: setup",
+            policy=HEAD + FILES + "  credentials: { descriptors: { allow: [0] } }\n  evidence: { credential: decisions }\n", place="7:"),
         Row("program_not_found", "there is no program `nix-da`", "check the spelling", program=("nix-da",), status=127),
         Row("program_not_executable", "cannot be executed", r"chmod \+x", program=("/etc/passwd",), status=126),
     ]

@@ -12,6 +12,12 @@ SESSIONS = aasm_case.SOURCE / "tests/sandbox/sessions"
 
 class Sessions(aasm_case.AasmCase):
     def test_ordinary_tools_show_the_same_inside(self):
+        self.compare("setup")
+
+    def test_they_do_with_every_open_decided_by_the_broker(self):
+        self.compare("decisions")
+
+    def compare(self, level):
         self.write_policy("""apiVersion: agent-assembly/v1
 kind: Policy
 spec:
@@ -19,7 +25,8 @@ spec:
     read: { allow: [/usr, /lib, /lib64, /bin, /sbin, /etc, /dev, /proc, "${WORKDIR}", "%s"] }
     write: { allow: ["${WORKDIR}", /dev/null, /dev/tty, /dev/shm] }
   syscalls: { allow: ["@default"] }
-""" % SESSIONS)
+  evidence: { filesystem: %s }
+""" % (SESSIONS, level))
         wrapper = f"/usr/bin/env AASM_HOME={self.home} {aasm_case.AASM} run exec --policy {self.policy} --"
         # Some tools want a directory for temporary files: they get the session's own.
         done = subprocess.run([sys.executable, "-B", str(SESSIONS / "run_sessions"), "--wrapper",

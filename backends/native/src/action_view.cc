@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "classify.h"
+#include "file_spec.h"
 #include "ipc_judge.h"
 #include "landlock_uapi.h"
 #include "lowering.h"
@@ -55,7 +56,43 @@ std::string parent_of(const std::string& path) {
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
-ActionView view_path(const std::vector<Requirement>& requirements, const planner::Action& action) {
+// The policy's word: what changes which names there are is writing.
+std::string_view word_of(std::string_view operation) {
+  return operation == "read" || operation == "execute" ? operation : "write";
+}
+
+// By the path alone: a deny rule is not met here through another mount or name.
+const schema::PolicyRule* denying_rule(const Requirement& requirement,
+                                       const planner::Action& action) {
+  if (requirement.evidence == schema::EvidenceWish::kSetup) {
+    return nullptr;
+  }
+  for (const schema::PolicyRule& rule : requirement.rules) {
+    const bool of_path = rule.effect == schema::RuleEffect::kDeny &&
+                         rule.selector.type == schema::SelectorType::kPathPrefix;
+    const std::string& place = of_path ? rule.selector.value.bytes() : action.object;
+    // A directory above a denied place keeps its name. Nobody executes a file in another's place
+    // (docs/decisions/0020).
+    const bool concerned = covers(place, action.object) ||
+                           (action.operation == "remove" && covers(action.object, place));
+    if (of_path && rule.operation == word_of(action.operation) && rule.operation != "execute" &&
+        concerned) {
+      return &rule;
+    }
+  }
+  return nullptr;
+}
+
+bool decided_singly(const std::vector<Requirement>& requirements, const planner::Action& action) {
+  const FileLevel level = file_level(requirement_on(requirements, Domain::kFilesystemRead),
+                                     requirement_on(requirements, Domain::kFilesystemWrite));
+  return action.operation == "read" ? level == FileLevel::kDecisions
+                                    : action.operation != "execute" && level != FileLevel::kSetup;
+}
+
+// What Landlock makes of it: the rights that the grants above a place hold together.
+ActionView view_grants(const std::vector<Requirement>& requirements,
+                       const planner::Action& action) {
   ActionView view;
   view.mechanism = "landlock";
   const bool entry = action.operation == "create" || action.operation == "remove";
@@ -84,6 +121,21 @@ ActionView view_path(const std::vector<Requirement>& requirements, const planner
   view.os_errno = EACCES;
   const Requirement* requirement = requirement_on(requirements, action.domain);
   view.rule = requirement != nullptr ? requirement->default_rule : "";
+  return view;
+}
+
+ActionView view_path(const std::vector<Requirement>& requirements, const planner::Action& action) {
+  ActionView view = view_grants(requirements, action);
+  view.recorded = decided_singly(requirements, action);
+  const Requirement* requirement = requirement_on(requirements, action.domain);
+  const schema::PolicyRule* denial =
+      requirement == nullptr ? nullptr : denying_rule(*requirement, action);
+  if (denial != nullptr) {
+    view.answer = ActionAnswer::kDenied;
+    view.mechanism = "seccomp_user_notification";
+    view.rule = denial->id;
+    view.os_errno = EACCES;
+  }
   return view;
 }
 

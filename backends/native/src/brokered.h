@@ -30,9 +30,9 @@ struct BrokerCalls::Brokered {
   Clock::time_point sent;                                   // to the broker; zero: not out
   bool interrupted = false;                                 // cancelled for a signal of the caller
 
-  std::int64_t began = 0;                                   // second of CLOCK_REALTIME: a bind
+  std::int64_t began = 0;  // second of CLOCK_REALTIME: a bind
 
-  MemoryUse memory;     // with order.kind kMemory
+  MemoryUse memory;      // with order.kind kMemory
   bool finding = false;  // not making
 
   OutgoingMessage message;

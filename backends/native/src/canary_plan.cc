@@ -138,7 +138,8 @@ class CanaryPlanner {
     for (FileCanary& file : decided_file_calls(context_.filter.files, directory, plan_.script)) {
       ScriptedCanary& scripted = add(
           {std::move(file.id), file.domain, Purpose::kPolicy, "seccomp", std::move(file.action)},
-          file.call, {EACCES}, MissingControl::kFails);
+          file.call, {EACCES},
+          context_.outer_filter ? MissingControl::kNoCanary : MissingControl::kFails);
       scripted.must_be_reported = true;
       plan_.forbidden_entries.push_back(scripted.entry);
     }

@@ -33,8 +33,10 @@ std::vector<std::string> set_up_limitations(Domain domain) {
     case Domain::kFilesystemWrite:
       return {
           "Landlock does not restrict chmod, chown, utime, setxattr, removexattr and file_setattr: "
-          "attributes of files outside the grants, aasm's own included, can be changed where their "
-          "owner and mode permit it; a run says when those of its ledger, keys or trust files were",
+          "attributes of files outside the grants and of denied ones, aasm's own included, can be "
+          "changed where their owner and mode permit it; a run says when those of its ledger, keys "
+          "or trust files were",
+          "a unix socket can be bound to a new name inside a denied place",
       };
     case Domain::kCredential:
       return {

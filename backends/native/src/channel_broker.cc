@@ -68,13 +68,9 @@ Result<void> ChannelWorker::serve_by_broker(const seccomp_notif& call, Caller ca
   return answer_finished();
 }
 
-// Answers that have come, and what could not be sent before. An error: the broker is gone.
+// An answer that has come, and what could not be sent before. An error: the broker is gone.
 Result<void> ChannelWorker::receive_answers() {
-  for (;;) {
-    std::optional<BrokerAnswer> answer = AASM_TRY(broker_->receive());
-    if (!answer) {
-      break;
-    }
+  if (std::optional<BrokerAnswer> answer = AASM_TRY(broker_->receive())) {
     if (FileCalls::owns(answer->call)) {
       if (file_calls_) {
         file_calls_->accept(std::move(*answer));

@@ -263,15 +263,33 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
 
 // Says who made the call; by whom that process was made, unless an open entry says so already.
 void ChannelWorker::complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event) {
+  const auto now = Clock::now();
+  if (pace_.exhausted(now)) {
+    tell_by_directory(event);
+  }
   event->tid = tid;
   event->pid = caller.pid;
   event->executable = caller.executable;
   if (blocked && !coalescer_.holds(EventKind::kDecision, *event)) {
-    event->parents = attribution_.parents(event->pid);
+    event->parents = parents_of(caller, *event, now);
     if (attribution_.is_cut(event->parents)) {
       event->parents_truncated = true;
     }
   }
+}
+
+// Of allowed events in a row by one process the chain is looked at once: it changes only when one
+// of its processes ends.
+std::vector<std::int64_t> ChannelWorker::parents_of(const Caller& caller,
+                                                    const schema::Event& event,
+                                                    Clock::time_point now) {
+  constexpr std::chrono::milliseconds kFresh{100};
+  const bool allowed = event.outcome == schema::DecisionOutcome::kAllowed;
+  const bool known = caller.certain && caller.pid == last_chain_.pid;
+  if (!allowed || !known || now - last_chain_.at > kFresh) {
+    last_chain_ = {caller.pid, now, attribution_.parents(caller.pid)};
+  }
+  return last_chain_.parents;
 }
 
 void ChannelWorker::record(schema::Event event, Clock::time_point now) {

@@ -102,6 +102,8 @@ class ChannelWorker {
   void end_resolver();
   void record_lookups();
   void complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event);
+  std::vector<std::int64_t> parents_of(const Caller& caller, const schema::Event& event,
+                                       Coalescer::Clock::time_point now);
   void record(schema::Event event, Coalescer::Clock::time_point now);
   schema::Result<schema::ReplyState> answer(const seccomp_notif& call, Classification* verdict);
   schema::Result<schema::ReplyState> kill_caller(const seccomp_notif& call,
@@ -120,6 +122,11 @@ class ChannelWorker {
   CanaryScript script_;
   pid_t child_pid_;
   Attribution attribution_;
+  struct {
+    std::int64_t pid = 0;
+    Coalescer::Clock::time_point at{};
+    std::vector<std::int64_t> parents;
+  } last_chain_;
   ProcessCount processes_;
   SignalScope signal_scope_;
   Coalescer coalescer_;

@@ -54,10 +54,22 @@ void serve_policy(const PreparedFacts& facts, Control& control) {
   }
 }
 
+// Landlock cannot take a path out of a grant: the control `files` does.
+void leave_out_path_denials(const PreparedFacts& facts, Control& control) {
+  for (const FileDenial& denial : facts.filter.files.denials) {
+    if (denial.domain == control.domain) {
+      std::erase(control.rules, denial.rule);
+    }
+  }
+}
+
 Control landlock_control(const PreparedFacts& facts, Domain domain,
                          const std::vector<schema::PathGrant>& grants) {
   Control control = control_of(facts, "landlock", domain, Step::kLandlock);
   serve_policy(facts, control);
+  if (facts.filter.files.judges()) {
+    leave_out_path_denials(facts, control);
+  }
   control.mechanism = "landlock";
   control.landlock = schema::LandlockDetail{facts.ruleset.abi, hex_mask(facts.ruleset.handled_fs),
                                             hex_mask(facts.ruleset.scoped), grants};

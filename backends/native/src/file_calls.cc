@@ -47,8 +47,11 @@ Result<process::Fd> start_of(pid_t tid, const NameArgument& argument, const std:
   if (!name.empty() && name[0] == '/' && !below) {
     return process::Fd();
   }
-  return argument.directory == AT_FDCWD ? caller_directory(tid)
-                                        : take_descriptor(tid, argument.directory);
+  if (argument.directory != AT_FDCWD) {
+    return take_descriptor(tid, argument.directory);
+  }
+  // Its root is ours: what changes roots is closed (syscall_closed.inc).
+  return process::open_file("/proc/" + std::to_string(tid) + "/cwd", O_PATH | O_DIRECTORY);
 }
 
 void append(BrokerOrder* order, std::uint32_t what, const process::Fd& fd, std::uint32_t* given) {
@@ -316,7 +319,6 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
   FileVerdict verdict = os_errno == 0 ? judge_file(spec_, call.described)
                                       : blame_refusal(spec_, call.described, os_errno);
   if (verdict.recorded) {
-    verdict.event.mechanism = "broker";
     call.events.push_back(std::move(verdict.event));
   }
   call.opened = std::move(answer.opened);

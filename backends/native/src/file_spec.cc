@@ -1,11 +1,15 @@
 #include "file_spec.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <charconv>
 #include <string_view>
 #include <utility>
 
+#include "aasm/process/fd.h"
+
+#include "file_mounts.h"
 #include "lowering.h"
 
 namespace aasm::backend_native {
@@ -18,6 +22,8 @@ using schema::PolicyRule;
 using schema::Requirement;
 using schema::RuleEffect;
 using schema::SelectorType;
+
+constexpr std::size_t kMaxMountinfo = std::size_t{16} * 1024 * 1024;
 
 std::uint64_t mask_of(std::string_view hex) {
   std::uint64_t mask = 0;
@@ -42,7 +48,9 @@ std::vector<FileWay> ways_to(const std::string& path) {
   std::string place = "/";
   for (std::size_t depth = 0;; ++depth) {
     struct stat facts = {};
-    if (::lstat(place.c_str(), &facts) != 0) {
+    const bool leads_on =
+        ::lstat(place.c_str(), &facts) == 0 && (S_ISDIR(facts.st_mode) || depth == names.size());
+    if (!leads_on) {
       return ways;
     }
     const auto rest = names.begin() + static_cast<std::ptrdiff_t>(depth);
@@ -54,13 +62,27 @@ std::vector<FileWay> ways_to(const std::string& path) {
   }
 }
 
-void add_denials(const Requirement& requirement, FileSpec& spec) {
+// Its own and, where a mount shows something from below it, those of there.
+void add_denial(const PolicyRule& rule, Domain domain, const std::string& mountinfo,
+                FileSpec& spec) {
+  const std::string& path = rule.selector.value.bytes();
+  spec.denials.push_back({rule.id, domain, path, ways_to(path)});
+  for (const std::string& place : mounts_from_below(mountinfo, path)) {
+    spec.denials.push_back({rule.id, domain, place, ways_to(place)});
+  }
+}
+
+schema::Result<std::string> read_mountinfo() {
+  const process::Fd file = AASM_TRY(process::open_file("/proc/self/mountinfo", O_RDONLY));
+  return process::read_all(file.borrow(), kMaxMountinfo);
+}
+
+void add_denials(const Requirement& requirement, const std::string& mountinfo, FileSpec& spec) {
   for (const PolicyRule& rule : requirement.rules) {
     const bool of_path =
         rule.effect == RuleEffect::kDeny && rule.selector.type == SelectorType::kPathPrefix;
     if (of_path && rule.operation != "execute") {
-      const std::string& path = rule.selector.value.bytes();
-      spec.denials.push_back({rule.id, requirement.domain, path, ways_to(path)});
+      add_denial(rule, requirement.domain, mountinfo, spec);
     }
   }
 }
@@ -87,23 +109,25 @@ FileLevel file_level(const Requirement* read, const Requirement* write) {
                                                                      : FileLevel::kSetup;
 }
 
-FileSpec make_file_spec(const std::vector<Requirement>& requirements,
-                        const std::vector<PathGrant>& read_grants,
-                        const std::vector<PathGrant>& write_grants) {
+schema::Result<FileSpec> make_file_spec(const std::vector<Requirement>& requirements,
+                                        const std::vector<PathGrant>& read_grants,
+                                        const std::vector<PathGrant>& write_grants) {
   const Requirement* read = requirement_on(requirements, Domain::kFilesystemRead);
   const Requirement* write = requirement_on(requirements, Domain::kFilesystemWrite);
   FileSpec spec;
   spec.level = file_level(read, write);
+  const std::string mountinfo =
+      AASM_TRY_CONTEXT(read_mountinfo(), "looking for mounts of what is denied");
   // Those of writing first: a call that changes names cites its own domain where it can.
   if (write != nullptr) {
     spec.write_stated = true;
     spec.write_default = write->default_rule;
-    add_denials(*write, spec);
+    add_denials(*write, mountinfo, spec);
   }
   if (read != nullptr) {
     spec.read_stated = true;
     spec.read_default = read->default_rule;
-    add_denials(*read, spec);
+    add_denials(*read, mountinfo, spec);
   }
   add_grants(read_grants, Domain::kFilesystemRead, spec);
   add_grants(write_grants, Domain::kFilesystemWrite, spec);

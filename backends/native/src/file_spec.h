@@ -8,6 +8,7 @@
 #include "aasm/planner/path_walk.h"
 #include "aasm/schema/record_boundary.h"
 #include "aasm/schema/record_policy.h"
+#include "aasm/schema/result.h"
 
 // The requirements on filesystem_read and filesystem_write in the form in which calls on files are
 // judged (docs/decisions/0020).
@@ -70,9 +71,10 @@ std::vector<std::string> path_names(std::string_view path);
 FileLevel file_level(const schema::Requirement* read, const schema::Requirement* write);
 
 // `read_grants` and `write_grants` as the ruleset installed them (ruleset.h). Looks, with stat(2),
-// at what stands on the way to each denied place; a place in no grant is looked at all the same.
-FileSpec make_file_spec(const std::vector<schema::Requirement>& requirements,
-                        const std::vector<schema::PathGrant>& read_grants,
-                        const std::vector<schema::PathGrant>& write_grants);
+// at what stands on the way to each denied place; a place in no grant is looked at all the same. A
+// place at which a mount shows something from below a denied one is denied too.
+schema::Result<FileSpec> make_file_spec(const std::vector<schema::Requirement>& requirements,
+                                        const std::vector<schema::PathGrant>& read_grants,
+                                        const std::vector<schema::PathGrant>& write_grants);
 
 }  // namespace aasm::backend_native

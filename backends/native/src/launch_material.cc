@@ -109,7 +109,7 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
       make_filter_spec(requirement_on(requirements, Domain::kSyscall), request.spec.on_denial));
   filter.network = AASM_TRY(network_spec_of(requirements));
   filter.ipc = AASM_TRY(ipc_spec_of(requirements));
-  filter.files = make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants);
+  filter.files = AASM_TRY(make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants));
   filter.ceiling = process_ceiling(requirements);
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
   process::DigestCache digests = process::DigestCache::load(

@@ -7,6 +7,7 @@
 #include "ipc_spec.h"
 #include "network_spec.h"
 #include "process_limits.h"
+#include "ruleset.h"
 #include "syscall_groups.h"
 #include "syscall_names.h"
 
@@ -34,6 +35,41 @@ bool overlap(const PolicyRule& one, const PolicyRule& other) {
   return covers(a, b) || covers(b, a);
 }
 
+const PolicyRule* grant_beneath(const Requirement& requirement, const PolicyRule& deny,
+                                std::string_view operation) {
+  const auto found =
+      std::find_if(requirement.rules.begin(), requirement.rules.end(), [&](const PolicyRule& rule) {
+        return rule.effect == RuleEffect::kAllow && rule.operation == operation &&
+               overlap(deny, rule);
+      });
+  return found == requirement.rules.end() ? nullptr : &*found;
+}
+
+// The broker opens and changes files in the caller's place, so of reading and writing a part can be
+// denied; nobody can execute a file in its place (docs/decisions/0020).
+std::optional<std::string> denial_obstacle(const Requirement& requirement, const PolicyRule& deny) {
+  const bool follows = deny.operation == "read" && !states_execution(requirement);
+  const PolicyRule* executes = deny.operation == "execute" || follows
+                                   ? grant_beneath(requirement, deny, follows ? "read" : "execute")
+                                   : nullptr;
+  if (executes != nullptr) {
+    return "rule " + deny.id + " denies a part of what " + executes->id +
+           (follows ? " lets execute, since filesystem.execute is not stated" : " lets execute") +
+           "; aasm-native can take reading and writing out of a grant, and not execution: state "
+           "filesystem.execute without a grant over it, or deny it in filesystem.read.deny and "
+           "filesystem.write.deny alone";
+  }
+  const schema::EvidenceWish needed = deny.operation == "read"
+                                          ? schema::EvidenceWish::kDecisions
+                                          : schema::EvidenceWish::kWriteDecisions;
+  const PolicyRule* grant = grant_beneath(requirement, deny, deny.operation);
+  if (grant != nullptr && requirement.evidence < needed) {
+    return "rule " + deny.id + " denies a part of what " + grant->id +
+           " allows; that takes evidence " + std::string(schema::token(needed));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> filesystem_obstacle(const Requirement& requirement) {
   for (const PolicyRule& rule : requirement.rules) {
     const bool known =
@@ -51,13 +87,9 @@ std::optional<std::string> filesystem_obstacle(const Requirement& requirement) {
     }
   }
   for (const PolicyRule& deny : requirement.rules) {
-    if (deny.effect != RuleEffect::kDeny || deny.selector.type != SelectorType::kPathPrefix) {
-      continue;
-    }
-    for (const PolicyRule& allow : requirement.rules) {
-      if (allow.effect == RuleEffect::kAllow && overlap(deny, allow)) {
-        return "rule " + deny.id + " denies a part of what " + allow.id +
-               " allows; Landlock cannot take a path out of a grant";
+    if (deny.effect == RuleEffect::kDeny && deny.selector.type == SelectorType::kPathPrefix) {
+      if (std::optional<std::string> obstacle = denial_obstacle(requirement, deny)) {
+        return obstacle;
       }
     }
   }
@@ -144,6 +176,28 @@ std::optional<std::string> cannot_lower(const Requirement& requirement) {
   return std::nullopt;
 }
 
+namespace {
+
+// A part of a grant is denied by the channel or not at all.
+std::optional<std::string> obstacle_here(const Requirement& requirement,
+                                         const DomainCapability& capability) {
+  if (std::optional<std::string> obstacle = cannot_lower(requirement)) {
+    return obstacle;
+  }
+  for (const PolicyRule& deny : requirement.rules) {
+    const bool of_path =
+        deny.effect == RuleEffect::kDeny && deny.selector.type == SelectorType::kPathPrefix;
+    const PolicyRule* grant = of_path ? grant_beneath(requirement, deny, deny.operation) : nullptr;
+    if (grant != nullptr && capability.channel.mechanism == "none") {
+      return "rule " + deny.id + " denies a part of what " + grant->id +
+             " allows, which takes decisions on single calls; " + capability.channel.scope;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Requirement> installable_requirements(const planner::ExecutionSpec& spec) {
   std::vector<Requirement> installable;
   for (const Requirement& requirement : spec.requirements) {
@@ -161,10 +215,12 @@ std::vector<Requirement> installable_requirements(const planner::ExecutionSpec& 
 schema::CapabilityProbed narrow_capabilities(const planner::ExecutionSpec& spec,
                                              schema::CapabilityProbed measured) {
   for (const Requirement& requirement : spec.requirements) {
-    const std::optional<std::string> obstacle = cannot_lower(requirement);
     for (DomainCapability& capability : measured.domains) {
-      if (obstacle && capability.domain == requirement.domain &&
-          capability.support != schema::Support::kUnsupported) {
+      if (capability.domain != requirement.domain ||
+          capability.support == schema::Support::kUnsupported) {
+        continue;
+      }
+      if (const auto obstacle = obstacle_here(requirement, capability)) {
         capability.support = schema::Support::kUnsupported;
         capability.reason = *obstacle;
         capability.limitations.clear();

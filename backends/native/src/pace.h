@@ -20,11 +20,7 @@ class Pace {
 
   // Takes one token; how long to wait before going on, zero while there are tokens.
   std::chrono::milliseconds take(Clock::time_point now) {
-    if (last_ != Clock::time_point()) {
-      const std::chrono::duration<double, std::milli> passed = now - last_;
-      const double gained = passed.count() / static_cast<double>(interval_.count());
-      tokens_ = std::min(burst_, tokens_ + gained);
-    }
+    tokens_ = tokens_at(now);
     last_ = now;
     tokens_ -= 1;
     if (tokens_ >= 0) {
@@ -34,7 +30,18 @@ class Pace {
     return std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(wait) + 1);
   }
 
+  // Whether take() would have to wait.
+  bool exhausted(Clock::time_point now) const { return tokens_at(now) < 1; }
+
  private:
+  double tokens_at(Clock::time_point now) const {
+    if (last_ == Clock::time_point()) {
+      return tokens_;
+    }
+    const std::chrono::duration<double, std::milli> passed = now - last_;
+    return std::min(burst_, tokens_ + passed.count() / static_cast<double>(interval_.count()));
+  }
+
   double burst_;
   std::chrono::milliseconds interval_;
   double tokens_;

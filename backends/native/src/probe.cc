@@ -156,7 +156,7 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
   filter.network = AASM_TRY(network_spec_of(requirements));
   filter.ipc = AASM_TRY(ipc_spec_of(requirements));
   std::optional<InnerRuleset> inner;
-  filter.files = make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants);
+  filter.files = AASM_TRY(make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants));
   if (filter.brokers()) {
     inner = AASM_TRY(build_inner_ruleset(filter.network, abi));
   }
@@ -251,8 +251,7 @@ Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
   setup.child = helper.child_pid();
   setup.warden = helper.warden_pid();
   if (material.inner_ruleset) {
-    setup.broker =
-        BrokerSetup{helper.take_broker_socket(), helper.broker_pid()};
+    setup.broker = BrokerSetup{helper.take_broker_socket(), helper.broker_pid()};
   }
   const std::unique_ptr<Channel> channel = AASM_TRY(Channel::open(std::move(setup)));
   const Result<std::vector<CanaryReport>> reports = channel->await_canaries(kPatience);
@@ -338,8 +337,8 @@ ProbeAttempt signal_attempt(const schema::BoundaryProved& proved) {
 void derive_domains(const schema::BoundaryProved& proved, const ProbeAttempt& signal_scope,
                     std::size_t num_unplanned, CapabilityProbed& probed) {
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
-    probed.domains.push_back(derive_capability(
-        entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
+    probed.domains.push_back(
+        derive_capability(entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
   }
   add_untried(std::span(proved.no_canary).subspan(num_unplanned), probed);
 }

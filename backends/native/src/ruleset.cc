@@ -39,15 +39,6 @@ std::set<std::string> denied_operations(const schema::Requirement& requirement) 
   return denied;
 }
 
-bool states_execution(const schema::Requirement& requirement) {
-  for (const schema::PolicyRule& rule : requirement.rules) {
-    if (rule.effect == schema::RuleEffect::kAllow && rule.operation == "execute") {
-      return true;
-    }
-  }
-  return denied_operations(requirement).count("execute") != 0;
-}
-
 std::uint64_t wanted_rights(const schema::PolicyRule& rule, bool execution_stated) {
   if (rule.operation == "write") {
     return rights_of(Operation::kWrite);
@@ -161,6 +152,15 @@ Result<void> check_writable(const std::vector<GrantRequest>& requests, const Nam
 }
 
 }  // namespace
+
+bool states_execution(const schema::Requirement& requirement) {
+  for (const schema::PolicyRule& rule : requirement.rules) {
+    if (rule.effect == schema::RuleEffect::kAllow && rule.operation == "execute") {
+      return true;
+    }
+  }
+  return denied_operations(requirement).count("execute") != 0;
+}
 
 std::uint64_t rights_of(Operation operation) {
   switch (operation) {

@@ -10,8 +10,7 @@
 #include "aasm/schema/result.h"
 
 // From the filesystem requirements of a policy to a Landlock ruleset. Landlock grants; it cannot
-// take a path out of a grant, so a deny rule inside an allow never reaches this file
-// (capabilities.h).
+// take a path out of a grant, which is what file_judge.h does.
 namespace aasm::backend_native {
 
 // What a rule's `operation` word grants, before a kernel and a file type narrow it.
@@ -26,6 +25,9 @@ enum class FileKind : std::uint8_t { kDirectory, kDevice, kOther };
 // What of `wanted` a rule on a file of this kind can hold on a kernel of this ABI. A device that
 // may be read may be controlled by ioctl too: terminals are unusable otherwise.
 std::uint64_t installable_rights(std::uint64_t wanted, FileKind kind, std::int64_t abi);
+
+// False: execution follows reading.
+bool states_execution(const schema::Requirement& requirement);
 
 // One path of one allow rule.
 struct GrantRequest {

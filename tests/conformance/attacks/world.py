@@ -28,6 +28,7 @@ POLICIES = {
     "no_execute_list": {"execute": None},
     "tools_run": {"execute": ["{bin}", "/usr", "/bin", "/lib", "/lib64"], "read": ["/usr", "/bin", "/lib", "/lib64"]},
     "terminal": {"write": ["/dev/tty"]},
+    "denied": {"deny": ["{work}/kept", "{work}/later/name"]},
     "network": {"network": "egress: [], bind: { allow: [] }"},
     "ipc": {"syscalls": 'allow: ["@default", "@ipc"]',
             "ipc": "unix_sockets: { allow: [] }, abstract_sockets: deny, signals: inside, shared_memory: inside"},
@@ -49,6 +50,8 @@ def policy_text(name, places):
              f"    read: {{ allow: {listed(read)} }}", f"    write: {{ allow: {listed(write)} }}"]
     if execute is not None:
         lines.append(f"    execute: {{ allow: {listed(execute)} }}")
+    if "deny" in wanted:
+        lines.append(f"    deny: {listed(wanted['deny'])}")
     calls = wanted.get("syscalls", 'allow: ["@default"]')
     if calls is not None:
         lines.append(f"  syscalls: {{ {calls} }}")
@@ -88,7 +91,7 @@ class World:
         self.token = "SECRET-" + secrets.token_hex(12)
         self.closing = contextlib.ExitStack()
         self.home, self.work, self.ro, self.outside = (self.root / name for name in ("home", "work", "ro", "outside"))
-        for folder in (self.work, self.ro, self.outside, self.outside / "empty"):
+        for folder in (self.work, self.ro, self.outside, self.outside / "empty", self.work / "kept", self.work / "later"):
             folder.mkdir()
         if make_home:
             shutil.copytree(shared.home, self.home)
@@ -98,6 +101,7 @@ class World:
 
     def fill(self):
         (self.work / "mine").write_text("mine\n")
+        (self.work / "kept" / "secret.txt").write_text(self.token + "\n")
         (self.ro / "file").write_text("granted\n")
         (self.outside / "secret.txt").write_text(self.token + "\n")
         (self.outside / "victim").write_text("victim\n" * 64)

@@ -45,14 +45,20 @@ def _allowed(facts: Facts, event: Event, answers: Answers) -> Iterator[Found]:
         default = requirement is not None and requirement["default_rule"] == data["rule"]
         yield ("allowed_by_deny_rule" if default else "allowed_by_unknown_rule"), seq
         return
-    operations = {rule["operation"] for rule in cited}
-    others = [rule for rule in rules if rule["effect"] == "deny" and rule["operation"] in operations]
-    if any(rule["effect"] == "deny" for rule in cited) or any(covers(rule["selector"], data["object"], answers) for rule in others):
+    others = [rule for rule in rules if rule["effect"] == "deny" and _governs(rule, data)]
+    ends = [data["object"], {**data["object"], "path": data["object"].get("new_path", data["object"].get("path"))}]
+    outranked = any(covers(rule["selector"], end, answers) for rule in others for end in ends)
+    if any(rule["effect"] == "deny" for rule in cited) or outranked:
         yield "allowed_by_deny_rule", seq
         return
     covered = [covers(rule["selector"], data["object"], answers) for rule in cited]
     if True not in covered:
         yield ("object_coverage_undecided", facts.run.last_seq) if None in covered else ("allowed_outside_rule", seq)
+
+
+def _governs(rule: dict[str, Any], data: dict[str, Any]) -> bool:
+    """Policy calls whatever changes files `write`."""
+    return rule["operation"] == data["operation"] or (data["domain"] == "filesystem_write" and rule["operation"] == "write")
 
 
 def _denied(facts: Facts, event: Event, answers: Answers) -> Iterator[Found]:

@@ -14,6 +14,7 @@ using planner::ActionAnswer;
 using planner::ActionView;
 using schema::Domain;
 using testing::allow_path;
+using testing::deny_path;
 using testing::deny_whole;
 using testing::read_requirement;
 using testing::write_requirement;
@@ -60,6 +61,33 @@ TEST(ActionViewTest, ExecutionThatIsNotStatedFollowsReading) {
   spec.requirements = {
       read_requirement({allow_path("r0", "read", "/usr"), deny_whole("none", "execute")})};
   EXPECT_EQ(view(spec, "execute", "/usr/x").answer, ActionAnswer::kDenied);
+}
+
+TEST(ActionViewTest, ADeniedPlaceIsDeniedByItsRuleWhereSingleCallsAreDecided) {
+  planner::ExecutionSpec spec;
+  spec.requirements = {
+      read_requirement({allow_path("r0", "read", "/w"), deny_path("d0", "read", "/w/.git"),
+                        deny_whole("none", "execute")}),
+      testing::write_requirement(
+          {allow_path("w0", "write", "/w"), deny_path("d0", "write", "/w/.git")})};
+  EXPECT_EQ(view(spec, "read", "/w/.git/x").answer, ActionAnswer::kAllowed)
+      << "nobody decides where only the set-up is asked for";
+  for (schema::Requirement& requirement : spec.requirements) {
+    requirement.evidence = schema::EvidenceWish::kDecisions;
+  }
+  for (const char* operation : {"read", "write", "create", "remove"}) {
+    const planner::ActionView inside = view(spec, operation, "/w/.git/x");
+    EXPECT_EQ(inside.answer, ActionAnswer::kDenied) << operation;
+    EXPECT_EQ(inside.rule, "d0") << operation;
+    EXPECT_EQ(inside.mechanism, "seccomp_user_notification") << operation;
+    EXPECT_TRUE(inside.recorded) << operation;
+    EXPECT_EQ(view(spec, operation, "/w/.gitx").answer, ActionAnswer::kAllowed) << operation;
+    EXPECT_TRUE(view(spec, operation, "/etc/x").recorded) << operation;
+  }
+  EXPECT_FALSE(view(spec, "execute", "/w/x").recorded);
+  spec.requirements[1].rules[1].selector.value = schema::PathBytes("/w/d/.git");
+  EXPECT_EQ(view(spec, "remove", "/w/d").rule, "d0") << "it would go by another name";
+  EXPECT_EQ(view(spec, "create", "/w/d").answer, ActionAnswer::kAllowed);
 }
 
 TEST(ActionViewTest, ANameIsJudgedByItsFolder) {

@@ -47,6 +47,10 @@ schema::Requirement observed(schema::Requirement requirement) {
   requirement.intent = schema::Intent::kObserve;
   return requirement;
 }
+schema::Requirement decided(schema::Requirement requirement) {
+  requirement.evidence = schema::EvidenceWish::kDecisions;
+  return requirement;
+}
 schema::Requirement syscalls(std::initializer_list<schema::PolicyRule> rules) {
   return testing::requirement(Domain::kSyscall, "syscalls.allow", rules);
 }
@@ -67,14 +71,33 @@ INSTANTIATE_TEST_SUITE_P(
                  read_requirement({allow_path("r0", "read", "/home/a"),
                                    deny_path("d0", "read", "/home/ab")}),
                  ""},
-        LowerRow{"a deny inside a grant",
+        LowerRow{"a deny inside a grant where execution is not stated",
+                 decided(read_requirement({allow_path("r0", "read", "/home"),
+                                           deny_path("d0", "read", "/home/a")})),
+                 "since filesystem.execute is not stated"},
+        LowerRow{"a deny of executing inside a grant to execute",
+                 decided(read_requirement({allow_path("r0", "read", "/home"),
+                                           deny_path("d0", "read", "/home/a"),
+                                           allow_path("x0", "execute", "/home"),
+                                           deny_path("dx", "execute", "/home/a")})),
+                 "rule dx denies a part of what x0 lets execute"},
+        LowerRow{"a deny of reading inside a grant, nothing of it executed",
+                 decided(read_requirement({allow_path("r0", "read", "/home"),
+                                           deny_path("d0", "read", "/home/a"),
+                                           allow_path("x0", "execute", "/usr")})),
+                 ""},
+        LowerRow{"a deny of reading, and no decisions",
                  read_requirement({allow_path("r0", "read", "/home"),
-                                   deny_path("d0", "read", "/home/a")}),
-                 "rule d0 denies a part of what r0 allows"},
+                                   deny_path("d0", "read", "/home/a"), deny_whole("x", "execute")}),
+                 "takes evidence decisions"},
+        LowerRow{"a deny of writing inside a grant",
+                 decided(write_requirement({allow_path("w0", "write", "/w"),
+                                            deny_path("d0", "write", "/w/a")})),
+                 ""},
         LowerRow{
             "a deny of exactly the grant",
             write_requirement({allow_path("w0", "write", "/w"), deny_path("d0", "write", "/w")}),
-            "rule d0 denies"},
+            "takes evidence write-decisions"},
         LowerRow{
             "a deny above a grant",
             write_requirement({allow_path("w0", "write", "/w/x"), deny_path("d0", "write", "/w")}),
@@ -125,13 +148,27 @@ TEST(NarrowTest, ReplacesOnlyTheDomainThatCannotBeLowered) {
   }
 }
 
+TEST(NarrowTest, ADenyInsideAGrantTakesAChannel) {
+  planner::ExecutionSpec spec;
+  spec.requirements = {decided(
+      write_requirement({allow_path("w0", "write", "/w"), deny_path("d0", "write", "/w/a")}))};
+  schema::CapabilityProbed measured;
+  measured.domains.resize(1);
+  measured.domains[0].domain = Domain::kFilesystemWrite;
+  measured.domains[0].support = Support::kPartial;
+  measured.domains[0].channel.mechanism = "none";
+  EXPECT_THAT(narrow_capabilities(spec, measured).domains[0].reason,
+              HasSubstr("takes decisions on single calls"));
+  measured.domains[0].channel.mechanism = "seccomp_user_notification";
+  EXPECT_EQ(narrow_capabilities(spec, measured).domains[0].support, Support::kPartial);
+}
+
 TEST(InstallableTest, LeavesOutWhatCannotBeLoweredButKeepsWhatLandlockCanGrant) {
   planner::ExecutionSpec spec;
   spec.requirements = {
       read_requirement({allow_path("r0", "read", "/home"), deny_path("d0", "read", "/home/a")}),
       syscalls({syscall_rule(schema::RuleEffect::kAllow, "ptrase")}),
-      testing::requirement(Domain::kIpc, "ipc",
-                           {allow_path("r0", "connect", "/run/x")})};
+      testing::requirement(Domain::kIpc, "ipc", {allow_path("r0", "connect", "/run/x")})};
   const auto installable = installable_requirements(spec);
   ASSERT_EQ(installable.size(), 1U);
   EXPECT_EQ(installable[0].domain, Domain::kFilesystemRead);

@@ -82,7 +82,9 @@ class World {
     for (std::size_t depth = 0; depth <= names.size(); ++depth) {
       const auto end = names.begin() + static_cast<std::ptrdiff_t>(depth);
       const Place place = tree_.walk({names.begin(), end});
-      if (!place.exists || (place.directories.empty() && depth != 0)) {
+      const bool leads_on = place.exists && (place.directories.size() == depth) &&
+                            (tree_.node(place.node).directory || depth == names.size());
+      if (!leads_on) {
         break;
       }
       denial.ways.push_back({{1, tree_.node(place.node).inode}, {end, names.end()}});
@@ -109,6 +111,7 @@ class World {
       return starts_with(names, one.first) && names != one.first;
     });
     if (place.exists && tree_.node(place.node).directory && !starts_inside) {
+      mounted_ = names;
       tree_.mount("m", names);
     }
   }
@@ -125,11 +128,19 @@ class World {
                        [&](const auto& one) { return starts_with(one.first, place.true_names); });
   }
 
+  std::string denied_paths() const {
+    std::string text;
+    for (const auto& [names, held] : denied_) {
+      text += path_text(names) + " (" + std::to_string(held.size()) + " files) ";
+    }
+    return text + "mount of " + path_text(tree_.walk({"m"}).true_names);
+  }
+
   bool judge(const FileCall& call, bool refuse) {
     const FileVerdict verdict = judge_file(spec_, call);
     EXPECT_EQ(verdict.perform, !refuse)
         << operation_word(call.operations.front()) << " " << call.file.path << " "
-        << (call.other ? call.other->path : "");
+        << (call.other ? call.other->path : "") << " beside " << denied_paths();
     ++(verdict.perform ? performed_ : refused_);
     return verdict.perform;
   }
@@ -165,8 +176,11 @@ class World {
     }
   }
 
-  // What a name of a mount is moved or removed by is not its own.
-  static bool is_mount(const Place& place) { return place.names == Names{"m"}; }
+  // The model knows what is mounted by its path, which therefore stays what it is.
+  bool is_mount(const Place& place) const {
+    return place.names == Names{"m"} ||
+           (!mounted_.empty() && starts_with(mounted_, place.true_names));
+  }
 
   void make(const Place& place, bool directory) {
     made_.insert(tree_.add(place.directories.back(), place.names.back(), directory));
@@ -207,6 +221,7 @@ class World {
   test::Dice dice_;
   ModelTree tree_;
   FileSpec spec_;
+  Names mounted_;
   std::map<Names, std::map<std::string, std::uint64_t>> denied_;
   std::set<std::uint64_t> protected_;
   std::set<std::size_t> made_;

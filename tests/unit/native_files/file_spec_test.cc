@@ -65,9 +65,11 @@ TEST(FileSpecTest, HoldsWhatWasInstalledAndWhatIsDenied) {
                          deny_path("d", "write", root + "/w/later/secret"),
                          deny_whole("none", "write")}),
   };
-  const FileSpec spec =
+  const schema::Result<FileSpec> made =
       make_file_spec(requirements, {installed("r", root + "/w", false), installed("s", "/x", true)},
                      {installed("w", root + "/w", false)});
+  ASSERT_TRUE(made) << made.error().message();
+  const FileSpec& spec = *made;
   EXPECT_TRUE(spec.read_stated && spec.write_stated);
   ASSERT_EQ(spec.grants.size(), 2U);
   EXPECT_EQ(spec.grants[0].rights, 0x600cU);

@@ -217,5 +217,32 @@ TEST_F(BpfOracleTest, OwnLimitsAreDecidedAlike) {
   }
 }
 
+// Opens by their flags. libseccomp refuses two tests on one argument, so one that notifies every
+// flag but O_PATH is made of what is allowed.
+TEST_F(BpfOracleTest, OpensAreDecidedAlikeByTheirFlags) {
+  const Context reads = context(SCMP_ACT_NOTIFY);
+  add(reads, SCMP_ACT_ALLOW, SCMP_SYS(openat), {low_half_is(2, 0x200000, 0x200000)});
+  const Context writes = context(SCMP_ACT_NOTIFY);
+  add(writes, SCMP_ACT_ALLOW, SCMP_SYS(openat), {low_half_is(2, 0x200000, 0x200000)});
+  add(writes, SCMP_ACT_ALLOW, SCMP_SYS(openat), {low_half_is(2, 0, 0x400000 | 01103)});
+  FilterSpec spec = spec_of(syscall_policy({"openat"}));
+  spec.files.level = FileLevel::kDecisions;
+  const std::vector<sock_filter> all = build_filter(spec);
+  spec.files.level = FileLevel::kWriteDecisions;
+  const std::vector<sock_filter> writing = build_filter(spec);
+  const std::vector<sock_filter> all_oracle = exported(reads);
+  const std::vector<sock_filter> writing_oracle = exported(writes);
+  for (std::uint64_t bits = 0; bits < 1ULL << 12U; ++bits) {
+    // Access mode, O_CREAT, O_EXCL, O_TRUNC, O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC, O_PATH, O_TMPFILE.
+    const std::uint64_t flags = (bits & 3U) | (bits & 4U) << 4U | (bits & 8U) << 4U |
+                                (bits & 16U) << 5U | (bits & 0xFE0U) << 11U;
+    expect_alike(all, all_oracle, native_call(SYS_openat, {0, 0, flags}));
+    if (bits % 16 == 0) {
+      expect_alike(writing, writing_oracle, native_call(SYS_openat, {0, 0, flags | 1ULL << 40U}));
+    }
+    expect_alike(writing, writing_oracle, native_call(SYS_openat, {0, 0, flags}));
+  }
+}
+
 }  // namespace
 }  // namespace aasm::backend_native

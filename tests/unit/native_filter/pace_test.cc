@@ -33,6 +33,16 @@ TEST_F(PaceTest, WhoWaitsAsToldIsHeldToOneAnInterval) {
   EXPECT_LE(now_ - began, milliseconds(1200));
 }
 
+TEST_F(PaceTest, ExhaustedIsWhatWouldWait) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(pace_.exhausted(now_)) << i;
+    pace_.take(now_);
+  }
+  EXPECT_TRUE(pace_.exhausted(now_));
+  EXPECT_TRUE(pace_.exhausted(now_ + milliseconds(9)));
+  EXPECT_FALSE(pace_.exhausted(now_ + milliseconds(10)));
+}
+
 TEST_F(PaceTest, QuietTimeRestoresTheBurstAndNoMore) {
   for (int i = 0; i < 5; ++i) {
     pace_.take(now_);

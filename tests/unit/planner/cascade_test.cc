@@ -196,6 +196,18 @@ TEST(CascadeTest, DenialsUniteAndReachTheGrantsOfOtherDocuments) {
   EXPECT_NE(outranked->reason.find("org:filesystem.deny[1]"), std::string::npos);
 }
 
+TEST(CascadeTest, ADenialOfWritingAloneReachesTheGrantsToWriteOfOtherDocuments) {
+  const ResolvedPolicy policy =
+      two("filesystem: {write: {deny: [/w/.git, /w/x]}}\n",
+          "filesystem: {read: {allow: [/w]}, write: {allow: [/w, /w/x/y]}}\n");
+  EXPECT_EQ(rules(policy, Domain::kFilesystemRead),
+            (Lines{"allow read /w (agent:filesystem.read.allow[0])"}));
+  EXPECT_EQ(rules(policy, Domain::kFilesystemWrite),
+            (Lines{"allow write /w (agent:filesystem.write.allow[0])",
+                   "deny write /w/.git (org:filesystem.write.deny[0])",
+                   "deny write /w/x (org:filesystem.write.deny[1])"}));
+}
+
 TEST(CascadeTest, DenialsWithoutAnyGrantInAnyDocumentAreALoadFailure) {
   const ResolvedPolicy policy =
       resolved({{"/p/org.yaml", "metadata: {scope: org}\nfilesystem: {deny: [/a]}\n"},

@@ -169,6 +169,48 @@ TEST(LowerTest, DenyInsideAGrantIsKeptAsADenyRuleOfEachDomainItTouches) {
             "filesystem.deny[0] deny write path_prefix /w/.git");
 }
 
+TEST(LowerTest, DenyOfOneOperationIsARuleOfThatOne) {
+  const LoweredPolicy policy = lowered(
+      "filesystem: {read: {allow: [/w], deny: [/w/key]}, write: {allow: [/w], deny: [/w/.git]}, "
+      "execute: {allow: [/w]}}\n");
+  EXPECT_EQ(rules_of(policy, Domain::kFilesystemRead),
+            "filesystem.read.allow[0] allow read path_prefix /w\n"
+            "filesystem.read.deny[0] deny read path_prefix /w/key\n"
+            "filesystem.execute.allow[0] allow execute path_prefix /w");
+  EXPECT_EQ(rules_of(policy, Domain::kFilesystemWrite),
+            "filesystem.write.allow[0] allow write path_prefix /w\n"
+            "filesystem.write.deny[0] deny write path_prefix /w/.git");
+  EXPECT_EQ(rules_of(lowered("filesystem: {read: {allow: [/w/a]}, write: {allow: [/w/a], "
+                             "deny: [/w]}}\n"),
+                     Domain::kFilesystemRead),
+            "filesystem.read.allow[0] allow read path_prefix /w/a");
+}
+
+// Case 7.
+TEST(LowerTest, ALinkOnTheWayToWhatIsDeniedMayNotBeReplaced) {
+  FakeHost host;
+  host.links = {{"/w/.bashrc", "/ro/rc"}};
+  const LoweredPolicy policy = lowered(
+      "filesystem: {read: {allow: [/w]}, write: {allow: [/w]}, deny: [/w/.bashrc]}\n", host);
+  EXPECT_EQ(rules_of(policy, Domain::kFilesystemWrite),
+            "filesystem.write.allow[0] allow write path_prefix /w\n"
+            "filesystem.deny[0].link deny write path_prefix /w/.bashrc");
+  EXPECT_EQ(rules_of(policy, Domain::kFilesystemRead),
+            "filesystem.read.allow[0] allow read path_prefix /w");
+}
+
+// Case 6.
+TEST(LowerTest, WhatIsDeniedDoesNotHaveToBeThere) {
+  FakeHost host;
+  host.missing = {"/w/.aws"};
+  const LoweredPolicy policy =
+      lowered("filesystem: {read: {allow: [/w]}, deny: [/w/.aws]}\n", host);
+  EXPECT_EQ(rules_of(policy, Domain::kFilesystemRead),
+            "filesystem.read.allow[0] allow read path_prefix /w\n"
+            "filesystem.deny[0] deny read path_prefix /w/.aws");
+  EXPECT_TRUE(has_gap(policy, "filesystem.deny[0]: `/w/.aws` does not exist; its name is denied"));
+}
+
 TEST(LowerTest, DenyThatCoversAGrantTakesItAway) {
   const LoweredPolicy policy =
       lowered("filesystem: {read: {allow: [/usr, /home/u/x]}, deny: [/home]}\n");

@@ -50,6 +50,9 @@ struct FakeHost {
       WalkedPath walked;
       const auto link = links.find(path);
       walked.resolved = link == links.end() ? path : link->second;
+      if (link != links.end()) {
+        walked.links.emplace_back(link->first, link->second);
+      }
       walked.exists = missing.count(path) == 0;
       walked.os_errno = walked.exists ? 0 : ENOENT;
       if (walked.exists) {

@@ -132,6 +132,11 @@ TEST(PolicyDecodeTest, StatementsThatContradictTheirNeighboursAreRefused) {
   expect_faults({
       {"filesystem: {execute: {allow: [/usr]}}\n", "1:31 filesystem.execute is stated and filesy"},
       {"filesystem: {deny: [/usr]}\n", "1:20 filesystem.deny is stated without a grant"},
+      {"filesystem: {read: {deny: [/usr]}, write: {allow: [/usr]}}\n",
+       "1:27 filesystem.read.deny is stated without a grant to deny a part of; state "
+       "filesystem.read.allow"},
+      {"filesystem: {write: {deny: [/usr]}, read: {allow: [/usr]}}\n",
+       "1:28 filesystem.write.deny is stated without a grant"},
       {"syscalls: {deny: [ptrace]}\n", "1:11 syscalls states no `allow` list"},
       {"syscalls: {on_denial: kill}\n", "1:11 syscalls states no `allow` list"},
   });

@@ -125,6 +125,8 @@ PolicyDocument random_document(Dice& dice) {
     document.filesystem->write = maybe_list(dice, kPaths, 5);
     document.filesystem->execute = maybe_list(dice, kPaths);
     document.filesystem->deny = maybe_list(dice, kPaths, 3);
+    document.filesystem->read_deny = maybe_list(dice, kPaths, 2);
+    document.filesystem->write_deny = maybe_list(dice, kPaths, 2);
   }
   if (!dice.one_in(3)) {
     document.network = network(dice);
@@ -188,8 +190,13 @@ std::vector<TextList*> allowing_lists(PolicyDocument& document) {
 
 std::vector<TextList*> denying_lists(PolicyDocument& document) {
   std::vector<TextList*> lists;
-  if (document.filesystem && document.filesystem->deny) {
-    lists.push_back(&*document.filesystem->deny);
+  if (document.filesystem) {
+    FilesystemNode& files = *document.filesystem;
+    for (std::optional<TextList>* list : {&files.deny, &files.read_deny, &files.write_deny}) {
+      if (*list) {
+        lists.push_back(&**list);
+      }
+    }
   }
   if (document.syscalls && document.syscalls->deny) {
     lists.push_back(&*document.syscalls->deny);

@@ -61,13 +61,28 @@ CitedRule look_up(const Requirement& requirement, const Event& event, const Name
   return cited;
 }
 
+// Policy calls whatever changes files `write`.
+bool governs(const PolicyRule& rule, const Event& event) {
+  return rule.operation == event.operation ||
+         (event.domain == schema::Domain::kFilesystemWrite && rule.operation == "write");
+}
+
+bool covers_an_end(const PolicyRule& rule, schema::EventObject object, const NameAnswers& answers) {
+  bool covered = covers(rule.selector, object, &answers) == Coverage::kCovered;
+  if (object.new_path) {
+    object.path = object.new_path;
+    covered = covered || covers(rule.selector, object, &answers) == Coverage::kCovered;
+  }
+  return covered;
+}
+
 // A deny rule of the same operation outranks whatever allow rule was cited.
 bool is_outranked(const Requirement& requirement, const Event& event, const NameAnswers& answers) {
-  return std::any_of(
-      requirement.rules.begin(), requirement.rules.end(), [&](const PolicyRule& rule) {
-        return rule.effect == schema::RuleEffect::kDeny && rule.operation == event.operation &&
-               covers(rule.selector, event.object, &answers) == Coverage::kCovered;
-      });
+  return std::any_of(requirement.rules.begin(), requirement.rules.end(),
+                     [&](const PolicyRule& rule) {
+                       return rule.effect == schema::RuleEffect::kDeny && governs(rule, event) &&
+                              covers_an_end(rule, event.object, answers);
+                     });
 }
 
 }  // namespace

@@ -43,7 +43,9 @@ struct FilesystemNode {
   std::optional<TextList> read;
   std::optional<TextList> write;
   std::optional<TextList> execute;
-  std::optional<TextList> deny;
+  std::optional<TextList> deny;  // reading, writing and executing
+  std::optional<TextList> read_deny;
+  std::optional<TextList> write_deny;
 };
 
 struct EgressEntry {

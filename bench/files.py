@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Work on files at each level of `evidence.filesystem`, as a ratio to the same without a boundary.
+
+    AASM=build/release/bin/aasm bench/files.py [--rounds N]
+
+The same work runs in turn without and with each; a row is the median of the ratios of its rounds.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+LEVELS = ("setup", "write-decisions", "decisions")
+POLICY = """apiVersion: agent-assembly/v1
+kind: Policy
+metadata: {{ name: bench }}
+spec:
+  filesystem:
+    read: {{ allow: [/usr, /lib, /lib64, /bin, /etc, /dev, /proc, "${{WORKDIR}}"] }}
+    write: {{ allow: ["${{WORKDIR}}", /dev/null] }}
+  syscalls: {{ allow: ["@default"] }}
+  evidence: {{ filesystem: {level} }}
+"""
+
+# Each prints the seconds that its part took, without what starts a program.
+SMALL = """
+import os, time
+begin = time.perf_counter()
+for i in range(2000):
+    name = f"s{i}"
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT, 0o644); os.write(fd, b"x" * 400); os.close(fd)
+    os.stat(name)
+    fd = os.open(name, os.O_RDONLY); os.read(fd, 500); os.close(fd)
+for i in range(2000):
+    os.unlink(f"s{i}")
+print(time.perf_counter() - begin)
+"""
+COMMAND = """
+import subprocess, sys, time
+begin = time.perf_counter()
+subprocess.run(sys.argv[1:], check=False, stdout=subprocess.DEVNULL)
+print(time.perf_counter() - begin)
+"""
+UNIT = "#include <algorithm>\n#include <iostream>\n#include <map>\n#include <regex>\n#include <string>\nint main() {}\n"
+WORK = {
+    "one C++ unit": [COMMAND, "g++", "-O0", "-c", "unit.cc", "-o", "unit.o"],
+    "many small files": [SMALL],
+    "grep -r /usr/include": [COMMAND, "grep", "-r", "no such text", "/usr/include"],
+    "open for writing, close": ["""
+import os, time
+begin = time.perf_counter()
+for i in range(3000):
+    os.close(os.open("one", os.O_WRONLY | os.O_CREAT, 0o644))
+print(time.perf_counter() - begin)
+"""],
+    "open for reading, close": ["""
+import os, time
+begin = time.perf_counter()
+for i in range(3000):
+    os.close(os.open("unit.cc", os.O_RDONLY))
+print(time.perf_counter() - begin)
+"""],
+}
+
+
+def seconds(argv, work, env):
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    (work / "unit.cc").write_text(UNIT)
+    return float(subprocess.run(argv, env={**env, "TMPDIR": str(work)}, cwd=work, check=True, capture_output=True,
+                                text=True).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    aasm = os.path.abspath(os.environ["AASM"])
+    ratios = {}
+    with tempfile.TemporaryDirectory(prefix="aasm-bench-") as root:
+        work = pathlib.Path(root) / "work"
+        env = {**os.environ, "AASM_HOME": root + "/home"}
+        subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
+        for level in LEVELS:
+            (pathlib.Path(root) / level).write_text(POLICY.format(level=level))
+        for _ in range(options.rounds):
+            for name, command in WORK.items():
+                argv = ["/usr/bin/python3", "-c", *command]
+                plain = seconds(argv, work, env)
+                for level in LEVELS:
+                    confined = [aasm, "run", "exec", "--policy", f"{root}/{level}", "--", *argv]
+                    ratios.setdefault((name, level), []).append(seconds(confined, work, env) / plain)
+    table = {name: {level: round(statistics.median(ratios[name, level]), 2) for level in LEVELS} for name in WORK}
+    if options.json:
+        print(json.dumps(table, indent=1))
+        return 0
+    for name, row in table.items():
+        print(f"{name:26}" + "".join(f"  {level} {row[level]:5.2f}x" for level in LEVELS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Runs that decided about files: which rules an event has to answer to (product.md section 5.2)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from scenarios import Run
+
+GRANT, DENY, DEFAULT = "filesystem.write.allow[0]", "filesystem.deny[0]", "filesystem.write.allow"
+
+# Name, operation, path, new path, outcome, rule, and what is to be found, if anything.
+CASES = (
+    ("beside", "create", "/w/a", "", "allowed", GRANT, ""),
+    ("inside", "create", "/w/.git/hooks/x", "", "allowed", GRANT, "allowed_by_deny_rule"),
+    ("the_place", "remove", "/w/.git/hooks", "", "allowed", GRANT, "allowed_by_deny_rule"),
+    ("a_sibling", "write", "/w/.git/hooks2", "", "allowed", GRANT, ""),
+    ("renamed_beside", "rename", "/w/a", "/w/b", "allowed", GRANT, ""),
+    ("renamed_into", "rename", "/w/a", "/w/.git/hooks/x", "allowed", GRANT, "allowed_by_deny_rule"),
+    ("linked_into", "link", "/w/a", "/w/.git/hooks/x", "allowed", GRANT, "allowed_by_deny_rule"),
+    ("outside", "create", "/etc/x", "", "allowed", GRANT, "allowed_outside_rule"),
+    ("allowed_by_the_list", "create", "/w/a", "", "allowed", DEFAULT, "allowed_by_deny_rule"),
+    ("denied_inside", "create", "/w/.git/hooks/x", "", "denied", DENY, ""),
+    ("denied_outside", "create", "/etc/x", "", "denied", DEFAULT, ""),
+)
+
+
+def decided(run: Run, operation: str, path: str, new_path: str, outcome: str, rule: str) -> None:
+    run.require("filesystem_write", GRANT, "enforced")
+    requirement = run.body("policy.resolved")["requirements"][-1]
+    requirement["default_rule"] = DEFAULT
+    grant = requirement["rules"][0]
+    grant.update(operation="write", selector={"type": "path_prefix", "value": "/w"})
+    requirement["rules"].append({**copy.deepcopy(grant), "id": DENY, "effect": "deny",
+                                 "selector": {"type": "path_prefix", "value": "/w/.git/hooks"}})
+    [control] = [one for one in run.body("control.prepared")["controls"] if one["domain"] == "syscall" and
+                 one["purpose"] == "policy"][:1]
+    run.body("control.prepared")["controls"].append({
+        **copy.deepcopy(control), "domain": "filesystem_write", "id": "files", "rules": [DENY, DEFAULT]})
+    run.event().update(domain="filesystem_write", operation=operation, outcome=outcome, rule=rule,
+                       errno=0 if outcome == "allowed" else 13, object={
+                           "type": "path", "name": "", "arch": "", "path": path, **({"new_path": new_path} if new_path else {})})
+
+
+def scenario(name: str, *about: str) -> Callable[[Run], None]:
+    def change(run: Run) -> None:
+        decided(run, *about)
+    change.__name__ = "file_" + name
+    return change
+
+
+FOUND: dict[Callable[[Run], None], str] = {scenario(*case[:6]): case[6] for case in CASES}
+SCENARIOS = tuple(FOUND)

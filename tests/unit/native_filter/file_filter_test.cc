@@ -1,0 +1,126 @@
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bpf.h"
+#include "bpf_eval.h"
+#include "classify.h"
+#include "file_request.h"
+#include "filter_policy.h"
+
+// The calls on names in the filesystem, at each level of evidence.
+namespace aasm::backend_native {
+namespace {
+
+FilterSpec at_level(FileLevel level) {
+  FilterSpec spec = unstated_spec();
+  spec.files.level = level;
+  return spec;
+}
+
+bool runs(const FilterSpec& spec, const seccomp_data& call) {
+  return evaluate_filter(build_filter(spec), call).value() == SECCOMP_RET_ALLOW;
+}
+
+const std::array<int, 12> kReading = {O_RDONLY,
+                                      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW,
+                                      O_RDONLY | O_DIRECTORY,
+                                      O_PATH,
+                                      O_PATH | O_DIRECTORY | O_NOFOLLOW,
+                                      O_PATH | O_CREAT | O_TRUNC | O_RDWR,
+                                      O_RDONLY | O_NOATIME,
+                                      O_RDONLY | O_APPEND,
+                                      O_RDONLY | O_SYNC,
+                                      O_RDONLY | O_NOCTTY,
+                                      O_RDONLY | O_DIRECT,
+                                      O_RDONLY | O_EXCL};
+const std::array<int, 7> kWriting = {O_WRONLY,
+                                     O_RDWR,
+                                     O_ACCMODE,
+                                     O_RDONLY | O_CREAT,
+                                     O_RDONLY | O_TRUNC,
+                                     O_TMPFILE | O_RDWR,
+                                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC};
+
+seccomp_data open_call(int flags) {
+  return native_call(SYS_openat, {0, 0x1000, static_cast<unsigned>(flags)});
+}
+
+TEST(FileFilterTest, WithoutALevelNothingIsNotified) {
+  const FilterSpec spec = at_level(FileLevel::kSetup);
+  for (const std::int32_t number : file_calls()) {
+    EXPECT_TRUE(runs(spec, native_call(number))) << number;
+  }
+}
+
+TEST(FileFilterTest, OpensAreNotifiedByTheirFlags) {
+  const FilterSpec writes = at_level(FileLevel::kWriteDecisions);
+  const FilterSpec all = at_level(FileLevel::kDecisions);
+  for (const int flags : kReading) {
+    EXPECT_TRUE(runs(writes, open_call(flags))) << flags;
+    EXPECT_EQ(runs(all, open_call(flags)), (flags & O_PATH) != 0) << flags;
+  }
+  for (const int flags : kWriting) {
+    EXPECT_FALSE(runs(writes, open_call(flags))) << flags;
+    EXPECT_FALSE(runs(all, open_call(flags))) << flags;
+  }
+#if defined(SYS_open)
+  EXPECT_TRUE(runs(writes, native_call(SYS_open, {0x1000, O_RDONLY, O_WRONLY})));
+  EXPECT_FALSE(runs(writes, native_call(SYS_open, {0x1000, O_WRONLY, 0})));
+#endif
+}
+
+TEST(FileFilterTest, TheUpperHalfOfFlagsMeansNothingAsToTheKernel) {
+  const FilterSpec spec = at_level(FileLevel::kWriteDecisions);
+  EXPECT_TRUE(runs(spec, native_call(SYS_openat, {0, 0, (1ULL << 32U) | (1ULL << 33U)})));
+  EXPECT_FALSE(runs(spec, native_call(SYS_openat, {0, 0, (1ULL << 53U) | O_WRONLY})));
+}
+
+TEST(FileFilterTest, EveryOtherCallIsNotifiedAndBrokered) {
+  for (const FileLevel level : {FileLevel::kWriteDecisions, FileLevel::kDecisions}) {
+    const FilterSpec spec = at_level(level);
+    for (const std::int32_t number : file_calls()) {
+      const seccomp_data call = native_call(number, {0, O_RDWR, O_RDWR});
+      EXPECT_FALSE(runs(spec, call)) << number;
+      EXPECT_EQ(classify({call, 1, 1}, spec).answer, AnswerKind::kBroker) << number;
+      EXPECT_TRUE(read_file_request(call).has_value()) << number;
+    }
+  }
+}
+
+TEST(FileFilterTest, WhatThePolicyDeniesOfSystemCallsIsDeniedFirst) {
+  FilterSpec spec = at_level(FileLevel::kDecisions);
+  spec.denied.emplace(SYS_unlinkat, "syscalls.deny[0]");
+  const Classification verdict = classify({native_call(SYS_unlinkat), 1, 1}, spec);
+  EXPECT_EQ(verdict.answer, AnswerKind::kRefuse);
+  EXPECT_EQ(verdict.event.rule, "syscalls.deny[0]");
+}
+
+TEST(FileRequestTest, OldCallsAreFormsOfTheNewOnes) {
+#if defined(SYS_creat)
+  const auto made = read_file_request(native_call(SYS_creat, {0x1000, 0640}));
+  ASSERT_TRUE(made && *made);
+  EXPECT_EQ((*made)->call.flags, static_cast<unsigned>(O_CREAT | O_WRONLY | O_TRUNC));
+  EXPECT_EQ((*made)->call.mode, 0640U);
+  const auto removed = read_file_request(native_call(SYS_rmdir, {0x1000}));
+  ASSERT_TRUE(removed && *removed);
+  EXPECT_EQ((*removed)->call.how, static_cast<unsigned>(AT_REMOVEDIR));
+  EXPECT_EQ(operations_of(**removed, true), std::vector{FileOperation::kRemoveDirectory});
+#endif
+  const auto exchanged = read_file_request(native_call(SYS_renameat2, {3, 0x10, 4, 0x20, 2}));
+  ASSERT_TRUE(exchanged && *exchanged);
+  EXPECT_EQ(operations_of(**exchanged, true), std::vector{FileOperation::kExchange});
+  EXPECT_EQ((*exchanged)->second->directory, 4);
+  const auto shorter = read_file_request(native_call(SYS_truncate, {0x10, ~0ULL}));
+  ASSERT_TRUE(shorter.has_value());
+  EXPECT_EQ(shorter->error().os_errno(), EINVAL);
+  EXPECT_FALSE(read_file_request(native_call(SYS_read)).has_value());
+}
+
+}  // namespace
+}  // namespace aasm::backend_native
