@@ -75,14 +75,24 @@ std::string environment_section(const Launch& launch) {
   return out;
 }
 
+// Of files single calls are decided where policy asks for it.
+bool decides_singly(const schema::Requirement& requirement) {
+  if (requirement.domain == schema::Domain::kFilesystemRead) {
+    return requirement.evidence == schema::EvidenceWish::kDecisions;
+  }
+  return requirement.domain != schema::Domain::kFilesystemWrite ||
+         requirement.evidence != schema::EvidenceWish::kSetup;
+}
+
 // What could be shown of each stated domain once the program runs.
-std::string evidence_source(const planner::PlanningOutcome& outcome, schema::Domain domain) {
+std::string evidence_source(const planner::PlanningOutcome& outcome,
+                            const schema::Requirement& requirement) {
   const schema::PlanResolved* plan = outcome.plan();
   for (const schema::CapabilityProbed& probe : outcome.probes) {
-    const schema::DomainCapability* found = probe.find(domain);
+    const schema::DomainCapability* found = probe.find(requirement.domain);
     if (found != nullptr && plan != nullptr && plan->backend &&
         plan->backend->id == probe.backend.id) {
-      return found->channel.mechanism == "none"
+      return found->channel.mechanism == "none" || !decides_singly(requirement)
                  ? "the set-up and one canary before the start; no single decision"
                  : "single decisions, by " + found->channel.mechanism;
     }
@@ -103,7 +113,7 @@ std::string plan_section(const Launch& launch, const planner::PlanningOutcome& o
   }
   for (const schema::Requirement& one : launch.spec.requirements) {
     line(out, ("evidence of " + std::string(token(one.domain))).c_str(),
-         evidence_source(outcome, one.domain));
+         evidence_source(outcome, one));
   }
   return out;
 }

@@ -26,13 +26,11 @@ CASES = (
 
 
 def decided(run: Run, operation: str, path: str, new_path: str, outcome: str, rule: str) -> None:
-    run.require("filesystem_write", GRANT, "enforced")
-    requirement = run.body("policy.resolved")["requirements"][-1]
+    [requirement] = [one for one in run.body("policy.resolved")["requirements"] if one["domain"] == "filesystem_write"]
     requirement["default_rule"] = DEFAULT
-    grant = requirement["rules"][0]
-    grant.update(operation="write", selector={"type": "path_prefix", "value": "/w"})
-    requirement["rules"].append({**copy.deepcopy(grant), "id": DENY, "effect": "deny",
-                                 "selector": {"type": "path_prefix", "value": "/w/.git/hooks"}})
+    requirement["rules"] = [
+        {"effect": effect, "id": rule_id, "operation": "write", "selector": {"type": "path_prefix", "value": path}}
+        for effect, rule_id, path in (("allow", GRANT, "/w"), ("deny", DENY, "/w/.git/hooks"))]
     [control] = [one for one in run.body("control.prepared")["controls"] if one["domain"] == "syscall" and
                  one["purpose"] == "policy"][:1]
     run.body("control.prepared")["controls"].append({
