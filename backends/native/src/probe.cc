@@ -122,7 +122,8 @@ std::vector<Requirement> probe_requirements(std::int64_t abi) {
     Requirement requirement;
     requirement.domain = domain;
     requirement.default_rule = "probe";
-    if (domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite) {
+    const bool files = domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite;
+    if (files && abi >= landlock::kSignalScopeAbi) {
       requirement.evidence = schema::EvidenceWish::kDecisions;
     }
     requirement.rules = probe_rules(domain);
@@ -251,8 +252,7 @@ Result<ProbeOutcome> run_probe(const ProbeMaterial& material) {
   setup.child = helper.child_pid();
   setup.warden = helper.warden_pid();
   if (material.inner_ruleset) {
-    setup.broker =
-        BrokerSetup{helper.take_broker_socket(), helper.broker_pid()};
+    setup.broker = BrokerSetup{helper.take_broker_socket(), helper.broker_pid()};
   }
   const std::unique_ptr<Channel> channel = AASM_TRY(Channel::open(std::move(setup)));
   const Result<std::vector<CanaryReport>> reports = channel->await_canaries(kPatience);
@@ -338,8 +338,8 @@ ProbeAttempt signal_attempt(const schema::BoundaryProved& proved) {
 void derive_domains(const schema::BoundaryProved& proved, const ProbeAttempt& signal_scope,
                     std::size_t num_unplanned, CapabilityProbed& probed) {
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
-    probed.domains.push_back(derive_capability(
-        entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
+    probed.domains.push_back(
+        derive_capability(entry.first, attempts_on(entry.first, proved.canaries), signal_scope));
   }
   add_untried(std::span(proved.no_canary).subspan(num_unplanned), probed);
 }
