@@ -71,9 +71,9 @@ std::string left_of(const Selector& grant, const Rules& common, const GroupMembe
   return text.empty() ? "nothing of it is left" : "what is left of it is " + text;
 }
 
-// Execution that follows reading is cut where reading is.
+// Execution that follows reading is cut where reading is; the whole stands for what is not stated.
 bool is_its_own(const PolicyRule& grant) {
-  return !grant.id.ends_with(".execute");
+  return !grant.id.ends_with(".execute") && grant.selector.type != schema::SelectorType::kWhole;
 }
 
 // The broadest of the documents before `nearer` that does not give `grant` whole.

@@ -4,6 +4,7 @@
 # Python has no pip.
 set -eu
 . "$(dirname "$0")/places.inc"
+PATH="/usr/bin:$PATH"  # version managers of Python write beside themselves after an install
 export PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1
 python3 - <<'P'
 import pathlib, zipfile

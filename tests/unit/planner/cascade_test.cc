@@ -142,6 +142,9 @@ TEST(CascadeTest, NoCutIsSaidWhereNothingWasCut) {
   EXPECT_EQ(cuts(two("filesystem: {read: {allow: [/usr]}}\n",
                      "filesystem: {read: {allow: [/usr]}}\nprocesses: {max: 3}\n")),
             Lines{});
+  EXPECT_EQ(cuts(two("ipc: {unix_sockets: {allow: [/run/x]}}\n", "ipc: {signals: inside}\n")),
+            Lines{})
+      << "a part that is not stated is no grant";
 }
 
 TEST(CascadeTest, ManyCutsOfOneListAreCounted) {
@@ -307,9 +310,9 @@ TEST(CascadeTest, CredentialsAndSocketsAreIntersectedPartByPart) {
   EXPECT_EQ(policy.credentials.environment, (std::vector<std::string>{"HOME"}));
   EXPECT_EQ(policy.credentials.descriptors, (std::vector<int>{0, 1}));
   EXPECT_EQ(rules(policy, Domain::kIpc),
-            (Lines{"deny signals inside (org:ipc.signals)",
-                   "deny abstract_sockets deny (org:ipc.abstract_sockets)",
-                   "allow connect /run/x (agent:ipc.unix_sockets.allow[0])"}));
+            (Lines{"allow connect /run/x (agent:ipc.unix_sockets.allow[0])",
+                   "deny signals inside (org:ipc.signals)",
+                   "deny abstract_sockets deny (org:ipc.abstract_sockets)"}));
   const ResolvedPolicy none = two("credentials: {environment: {allow: []}}\n",
                                   "credentials: {environment: {allow: [HOME]}}\n");
   ASSERT_TRUE(none.credentials.environment.has_value());
