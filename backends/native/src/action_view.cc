@@ -2,6 +2,7 @@
 
 #include <linux/audit.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -83,10 +84,22 @@ ActionView view_path(const std::vector<Requirement>& requirements, const planner
   return view;
 }
 
+// Whether `call` stands in the list "one, another".
+bool lists(std::string_view calls, std::string_view call) {
+  while (!calls.empty()) {
+    const std::size_t end = std::min(calls.find(", "), calls.size());
+    if (calls.substr(0, end) == call) {
+      return true;
+    }
+    calls.remove_prefix(std::min(end + 2, calls.size()));
+  }
+  return false;
+}
+
 std::string conditions_of(std::string_view call) {
   std::string text;
   for (const ClosedArgument& argument : closed_arguments()) {
-    if (argument.call == call) {
+    if (lists(argument.call, call)) {
       text += std::string(text.empty() ? "" : "; ") + std::string(argument.condition) + ": " +
               std::string(argument.answer) + " (" + std::string(argument.rule) + ")";
     }

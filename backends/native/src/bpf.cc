@@ -15,6 +15,7 @@
 #include "aasm/crypto/hash.h"
 #include "aasm/wire/helper_wire.h"
 
+#include "scheduling_judge.h"
 #include "shared_memory.h"
 #include "signal_target.h"
 #include "syscall_names.h"
@@ -98,6 +99,19 @@ Program judge_prlimit() {
           load(high_half(2)), if_equal(0, 0, 1), allow(),           notify()};
 }
 
+// sched_set*(pid, ...): 0 is the caller.
+Program judge_scheduling() {
+  return {load(low_half(0)), if_equal(0, 0, 1), allow(), notify()};
+}
+
+// setpriority and ioprio_set(which, who, ...): 32 bits of each; only the caller itself goes
+// through.
+Program judge_priority(std::uint32_t of_process) {
+  return {load(low_half(0)), if_equal(of_process, 0, 3),
+          load(low_half(1)), if_equal(0, 0, 1),
+          allow(),           notify()};
+}
+
 // seccomp(operation, ...): SET_MODE_STRICT and SET_MODE_FILTER, not the questions above them.
 Program judge_seccomp() {
   return {load(low_half(0)), jump_if(BPF_JGT, kSeccompSetModeFilter, 0, 1), allow(), notify()};
@@ -173,6 +187,12 @@ Program leaf(NumberAction action) {
       return judge_prctl();
     case NumberAction::kJudgePrlimit:
       return judge_prlimit();
+    case NumberAction::kJudgePriority:
+      return judge_priority(kPriorityOfProcess);
+    case NumberAction::kJudgeIoPriority:
+      return judge_priority(kIoPriorityOfProcess);
+    case NumberAction::kJudgeScheduling:
+      return judge_scheduling();
     case NumberAction::kJudgeSeccomp:
       return judge_seccomp();
     case NumberAction::kJudgeSocket:
@@ -210,6 +230,7 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
 #if defined(SYS_fork)
   special.insert({SYS_fork, SYS_vfork});
 #endif
+  special.insert(scheduling_calls().begin(), scheduling_calls().end());
   for (const auto& entry : spec.allowed) {
     special.insert(entry.first);
   }

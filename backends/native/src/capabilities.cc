@@ -40,11 +40,6 @@ std::vector<std::string> set_up_limitations(Domain domain) {
           "a credential in a file or behind a socket is not covered by this domain",
       };
     case Domain::kSyscall:
-      return {
-          "calls that change the scheduling of another process of the same user (setpriority, "
-          "sched_set*, ioprio_set) are not judged: where it has no capabilities, the workload can "
-          "slow the supervisor down",
-      };
     case Domain::kNetworkEgress:
     case Domain::kNameResolution:
     case Domain::kProcessCreation:

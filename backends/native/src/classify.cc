@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "bpf.h"
 #include "ipc_judge.h"
 #include "network_judge.h"
+#include "scheduling_judge.h"
 #include "shared_memory.h"
 #include "signal_target.h"
 #include "syscall_names.h"
@@ -117,16 +119,34 @@ Classification judge_ioctl(Classification result, const seccomp_data& data) {
   }
 }
 
+Classification allow_silently(Classification result) {
+  result.answer = AnswerKind::kContinue;
+  result.event.outcome = DecisionOutcome::kAllowed;
+  result.recorded = false;
+  return result;
+}
+
 // The caller is blocked, so its own numbers cannot have passed to another process.
+bool is_caller(std::int32_t number, const NotifiedCall& call) {
+  return number > 0 && (number == call.tid || number == call.pid);
+}
+
 Classification judge_prlimit(Classification result, const NotifiedCall& call) {
-  const auto target = static_cast<std::int32_t>(low_half(call.data.args[0]));
-  if (target > 0 && (target == call.tid || target == call.pid)) {
-    result.answer = AnswerKind::kContinue;
-    result.event.outcome = DecisionOutcome::kAllowed;
-    result.recorded = false;
-    return result;
+  return is_caller(static_cast<std::int32_t>(low_half(call.data.args[0])), call)
+             ? allow_silently(std::move(result))
+             : protect(std::move(result), "prlimit_other", EPERM);
+}
+
+Classification judge_scheduling(Classification result, const NotifiedCall& call,
+                                const SchedulingTarget& target) {
+  if (target.is_one && is_caller(target.who, call)) {
+    return allow_silently(std::move(result));
   }
-  return protect(std::move(result), "prlimit_other", EPERM);
+  result = protect(std::move(result), "scheduling_other", EPERM);
+  if (target.is_one && target.who > 0) {
+    result.answer = AnswerKind::kUnlessInside;
+  }
+  return result;
 }
 
 Classification from_network(Classification result, NetworkVerdict verdict) {
@@ -181,6 +201,9 @@ Classification judge_arguments(Classification result, const NotifiedCall& call,
                                const FilterSpec& spec) {
   if (creates_process(call.data, spec)) {
     return refuse_creation(std::move(result), *spec.ceiling);
+  }
+  if (const std::optional<SchedulingTarget> target = scheduling_target(call.data)) {
+    return judge_scheduling(std::move(result), call, *target);
   }
   switch (call.data.nr) {
     case SYS_ioctl:

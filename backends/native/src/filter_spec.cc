@@ -231,6 +231,15 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
       return NumberAction::kJudgePrctl;
     case SYS_prlimit64:
       return NumberAction::kJudgePrlimit;
+    case SYS_setpriority:
+      return NumberAction::kJudgePriority;
+    case SYS_ioprio_set:
+      return NumberAction::kJudgeIoPriority;
+    case SYS_sched_setaffinity:
+    case SYS_sched_setattr:
+    case SYS_sched_setparam:
+    case SYS_sched_setscheduler:
+      return NumberAction::kJudgeScheduling;
     case SYS_seccomp:
       return NumberAction::kJudgeSeccomp;
     default:

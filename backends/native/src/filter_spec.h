@@ -29,6 +29,9 @@ enum class NumberAction : std::uint8_t {
   kJudgeClone,
   kJudgePrctl,
   kJudgePrlimit,
+  kJudgePriority,    // setpriority
+  kJudgeIoPriority,  // ioprio_set
+  kJudgeScheduling,  // sched_set*
   kJudgeSeccomp,
   kJudgeSocket,
   kJudgeSendto,

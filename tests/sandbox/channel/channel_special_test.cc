@@ -1,5 +1,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -107,6 +109,43 @@ TEST(ChannelSpecialTest, OwnLimitsRunByPidAndThoseOfTheSupervisorDoNot) {
   EXPECT_EQ(after.rlim_cur, before.rlim_cur);
   ASSERT_EQ(process.events().size(), 1U);
   EXPECT_EQ(process.events()[0].rule, "self_protection.prlimit_other");
+}
+
+// The caller's other threads and children are of its tree; the supervisor, and a group that it may
+// be in, are not.
+TEST(ChannelSpecialTest, TheTreeMayBeRescheduledAndTheSupervisorMayNot) {
+  const pid_t supervisor = ::getpid();
+  const int before = ::getpriority(PRIO_PROCESS, 0);
+  FilteredProcess process(spec_of(syscall_policy({"@default"})), [supervisor] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::pause();
+    }
+    const long of_child = raw_syscall(SYS_setpriority, PRIO_PROCESS, child, 19);
+    const int seen = ::getpriority(PRIO_PROCESS, static_cast<id_t>(child));
+    ::kill(child, SIGKILL);
+    if (of_child != 0 || seen != 19) {
+      return 1;
+    }
+    if (raw_syscall(SYS_setpriority, PRIO_PROCESS, ::gettid(), 18) != 0 ||
+        raw_syscall(SYS_setpriority, PRIO_PROCESS, 0, 19) != 0) {
+      return 2;
+    }
+    const sched_param none{};
+    const long address = reinterpret_cast<long>(&none);
+    return raw_syscall(SYS_setpriority, PRIO_PROCESS, supervisor, 19) == -EPERM &&
+                   raw_syscall(SYS_setpriority, PRIO_PGRP, 0, 19) == -EPERM &&
+                   raw_syscall(SYS_sched_setscheduler, supervisor, SCHED_IDLE, address) == -EPERM
+               ? 0
+               : 3;
+  });
+  ASSERT_EQ(WEXITSTATUS(process.run()), 0);
+  EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), before);
+  ASSERT_EQ(process.events().size(), 2U);
+  EXPECT_EQ(process.events()[0].count + process.events()[1].count, 3);
+  for (const schema::Event& event : process.events()) {
+    EXPECT_EQ(event.rule, "self_protection.scheduling_other");
+  }
 }
 
 TEST(ChannelSpecialTest, UnstatedPolicyRunsOrdinaryCallsAndRecordsOursAsSelfProtection) {
