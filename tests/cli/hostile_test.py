@@ -195,7 +195,7 @@ class LiveLedger(aasm_case.AasmCase):
     def test_verify_beside_a_busy_writer_never_fails(self):
         """Case L1. Two writers append run after run, as fast as they start; AASM_TEST_LIVE_ROUNDS verifications
         meanwhile, at most 60. (How fast records come is the machine's; LiveWriterTest appends without starting programs.)"""
-        rounds = min(int(os.environ.get("AASM_TEST_LIVE_ROUNDS", "30")), 60)  # the ledger only grows
+        rounds = min(int(os.environ.get("AASM_TEST_LIVE_ROUNDS", "10" if aasm_case.SANITIZED else "30")), 60)  # the ledger only grows
         stop = threading.Event()
         runs = []
 
@@ -226,7 +226,7 @@ class LiveLedger(aasm_case.AasmCase):
     def test_verify_beside_a_thousand_appends_a_second_never_fails(self):
         """Case L1. The real writer commits record by record at that rate, as far as the disk lets it, and verify runs
         beside it AASM_TEST_LIVE_ROUNDS times: VERIFIED or a tail without its checkpoint yet, never FAILED."""
-        rounds = int(os.environ.get("AASM_TEST_LIVE_ROUNDS", "8"))
+        rounds = int(os.environ.get("AASM_TEST_LIVE_ROUNDS", "3" if aasm_case.SANITIZED else "8"))
         seen = {}
         appended = 0
         took_ms = 0

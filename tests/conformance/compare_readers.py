@@ -273,12 +273,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mutations", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1, help="the first of the seeds")
+    parser.add_argument("--seed-by-user", action="store_true", help="seeds of root's own, and others for everybody else")
     parser.add_argument("--only", choices=[name for name, _share in SHAPES], help="mutations of this shape alone")
     parser.add_argument("--one", type=int, help="only this seed, with everything it prints")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files of the last difference")
     parser.add_argument("--all", action="store_true", help="go on after a difference")
     parser.add_argument("--jobs", type=int, default=1, help="processes that compare side by side")
     given = parser.parse_args()
+    if given.seed_by_user and os.geteuid() != 0:
+        given.seed += given.mutations
     with tempfile.TemporaryDirectory(prefix="aasm-conformance-") as place:
         comparison = Comparison(os.environ["AASM"], pathlib.Path(place))
         comparison.only = given.only

@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -10,6 +9,7 @@
 #include "aasm/sqlite/connection.h"
 
 #include "judge.h"
+#include "support/byte_stride.h"
 #include "support/temp_dir.h"
 #include "writer_home.h"
 
@@ -21,15 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool every_byte() {
-  return std::getenv("AASM_TEST_EVERY_BYTE") != nullptr;
-}
-
 // Calls `judge` with `sound` changed in one byte, once for each place taken, and gives the place.
 void walk(const std::string& sound, std::size_t stride,
           const std::function<void(const std::string&, std::size_t)>& judge) {
   for (std::size_t i = 0; i < sound.size() && !testing::Test::HasFatalFailure();
-       i += every_byte() ? 1 : stride) {
+       i += aasm::test::byte_stride(stride)) {
     std::string changed = sound;
     changed[i] = static_cast<char>(changed[i] ^ (1 << (i % 8)));
     judge(changed, i);

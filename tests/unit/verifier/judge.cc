@@ -87,6 +87,7 @@ VerifyReport verify_forged(const Forge& forge) {
 
 void doctor(const std::string& path, const std::string& sql) {
   sqlite::Connection db = sqlite::Connection::open(path, sqlite::OpenMode::kReadWrite).value();
+  db.execute("PRAGMA synchronous=OFF").value();
   db.execute(sql).value();
 }
 
