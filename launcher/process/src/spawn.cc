@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ struct KernelAction {
   KernelMask mask = 0;
 };
 
-// Everything the child needs, made before it exists. Read, and `os_errno` written, by the child in
+// Everything the child needs, made before it exists. Read, and `*failure` written, by the child in
 // the parent's memory while the parent stands still.
 struct ChildPlan {
   int program = -1;
@@ -48,6 +49,7 @@ struct ChildPlan {
   bool restore_signals = false;
   KernelMask mask = 0;
   int os_errno = 0;
+  int* failure = &os_errno;  // where the child says why it could not execute
 };
 
 long set_mask(int how, const KernelMask* mask, KernelMask* old) {
@@ -112,9 +114,32 @@ int run_child(void* argument) {
       ::execve(plan.path, plan.argv, plan.envp);
     }
   }
-  plan.os_errno = errno;
+  *plan.failure = errno;
   ::_exit(127);
 }
+
+#if defined(AASM_SPAWN_COPIES)
+// The run-time of the thread sanitizer bears no second process in its memory: there the child has a
+// copy of it, and one page that both see.
+int clone_child(ChildPlan& plan, std::byte* top, int& pidfd) {
+  void* page =
+      ::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return -1;
+  }
+  plan.failure = static_cast<int*>(page);
+  const int pid = ::clone(run_child, top, CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+  const int clone_errno = errno;
+  plan.os_errno = *plan.failure;
+  ::munmap(page, sizeof(int));
+  errno = clone_errno;
+  return pid;
+}
+#else
+int clone_child(ChildPlan& plan, std::byte* top, int& pidfd) {
+  return ::clone(run_child, top, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+}
+#endif
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
@@ -176,8 +201,7 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
   int pidfd = -1;
   // The stack grows down, and the top of a heap block may be aligned to eight only.
   const auto top = (kStackSize - 64) & ~std::size_t{15};
-  const int pid = ::clone(run_child, stack.get() + top,
-                          CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+  const int pid = clone_child(plan, stack.get() + top, pidfd);
   const int clone_errno = errno;
   set_mask(SIG_SETMASK, &plan.mask, nullptr);
   if (pid < 0) {
