@@ -66,7 +66,7 @@ class AasmCase(unittest.TestCase):
         if options["stdin"] is None:
             del options["stdin"]
         return subprocess.run([AASM, *map(str, args)], env=env or self.env, cwd=options.pop("cwd", self.work),
-                              capture_output=True, text=True, timeout=60, check=False, **options)
+                              capture_output=True, text=True, timeout=options.pop("timeout", 60), check=False, **options)
 
     def ok(self, *args, **options):
         done = self.aasm(*args, **options)

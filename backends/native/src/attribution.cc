@@ -126,13 +126,6 @@ Caller Attribution::identify(pid_t tid) {
   return caller;
 }
 
-bool Attribution::is_below_root(pid_t tid) const {
-  const process::Fd directory = open_process(tid);
-  const std::optional<std::int64_t> pid = directory ? thread_group(directory) : std::nullopt;
-  const std::vector<std::int64_t> chain = pid ? parents(*pid) : std::vector<std::int64_t>();
-  return !chain.empty() && chain.back() == root_;
-}
-
 std::vector<std::int64_t> Attribution::parents(std::int64_t pid) const {
   std::vector<std::int64_t> chain;
   const std::int64_t self = ::getpid();

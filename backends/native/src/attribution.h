@@ -54,9 +54,6 @@ class Attribution {
   // opened. Ends early where that fails or a process is gone.
   std::vector<std::int64_t> parents(std::int64_t pid) const;
 
-  // Whether thread `tid` is of a process that descends from the root.
-  bool is_below_root(pid_t tid) const;
-
   // Whether what parents() gave ends only because it is as long as it may be.
   bool is_cut(const std::vector<std::int64_t>& chain) const {
     return chain.size() >= kMaxParents && chain.back() != root_;

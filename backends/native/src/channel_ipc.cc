@@ -1,4 +1,5 @@
 #include "channel_worker.h"
+#include "scheduling_judge.h"
 #include "shared_memory.h"
 
 // The part of the channel's thread that tells what is of the tree (docs/decisions/0022).
@@ -13,6 +14,9 @@ bool ChannelWorker::is_inside(const seccomp_notif& call, schema::Event* event) {
         follow_descriptor(signal_target(call.data), static_cast<pid_t>(call.pid));
     event->object.name = target_text(target);
     return !signal_scope_.is_outside(target);
+  }
+  if (const std::optional<SchedulingTarget> target = scheduling_target(call.data)) {
+    return !signal_scope_.is_outside({SignalTarget::Kind::kProcess, target->who});
   }
   const MemoryUse use = memory_use(call.data);
   if (!broker_calls_ || use.by_place) {

@@ -13,7 +13,6 @@
 
 #include "masked_thread.h"
 #include "process_limits.h"
-#include "scheduling_judge.h"
 #include "syscall_names.h"
 
 namespace aasm::backend_native {
@@ -242,9 +241,7 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   if (!blocked && !caller.certain) {
     caller = {};  // whatever was read may be of somebody who was given the number since
   }
-  const pid_t broker = signal_scope_.broker();
-  const bool own_tree = reschedules_own_tree(call.data, attribution_, broker);
-  Classification verdict = classify({call.data, call.pid, caller.pid, own_tree}, spec_);
+  Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
   if (verdict.answer == AnswerKind::kBroker) {
     return serve_by_broker(call, std::move(caller));
   }

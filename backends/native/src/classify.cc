@@ -139,9 +139,14 @@ Classification judge_prlimit(Classification result, const NotifiedCall& call) {
 
 Classification judge_scheduling(Classification result, const NotifiedCall& call,
                                 const SchedulingTarget& target) {
-  const bool own = call.reschedules_own_tree || (target.is_one && is_caller(target.who, call));
-  return own ? allow_silently(std::move(result))
-             : protect(std::move(result), "scheduling_other", EPERM);
+  if (target.is_one && is_caller(target.who, call)) {
+    return allow_silently(std::move(result));
+  }
+  result = protect(std::move(result), "scheduling_other", EPERM);
+  if (target.is_one && target.who > 0) {
+    result.answer = AnswerKind::kUnlessInside;
+  }
+  return result;
 }
 
 Classification from_network(Classification result, NetworkVerdict verdict) {

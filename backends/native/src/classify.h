@@ -24,7 +24,6 @@ struct NotifiedCall {
   seccomp_data data{};
   std::int64_t tid = 0;
   std::int64_t pid = 0;               // thread group id; 0 when it could not be read
-  bool reschedules_own_tree = false;  // scheduling_judge.h
 };
 
 // `event` has what depends on the call and the policy; number, reply, pid, tid, parents,

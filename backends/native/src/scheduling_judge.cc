@@ -37,10 +37,4 @@ std::optional<SchedulingTarget> scheduling_target(const seccomp_data& data) {
   }
 }
 
-bool reschedules_own_tree(const seccomp_data& data, const Attribution& attribution, pid_t broker) {
-  const std::optional<SchedulingTarget> target = scheduling_target(data);
-  return target && target->is_one && target->who > 0 && target->who != broker &&
-         attribution.is_below_root(target->who);
-}
-
 }  // namespace aasm::backend_native

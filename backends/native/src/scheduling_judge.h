@@ -1,13 +1,10 @@
 #pragma once
 
 #include <linux/seccomp.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
 #include <vector>
-
-#include "attribution.h"
 
 // Calls that change the scheduling of a thread, a group or all of a user: setpriority, ioprio_set,
 // sched_set*. All that is judged of them stands in registers.
@@ -25,9 +22,5 @@ const std::vector<std::int32_t>& scheduling_calls();
 
 // nullopt for every other call.
 std::optional<SchedulingTarget> scheduling_target(const seccomp_data& data);
-
-// Whether `data` reschedules one thread of the tree below `attribution`'s root, `broker` excepted.
-// The answer is of the moment: a thread that ends now leaves its number to somebody else.
-bool reschedules_own_tree(const seccomp_data& data, const Attribution& attribution, pid_t broker);
 
 }  // namespace aasm::backend_native

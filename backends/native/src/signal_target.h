@@ -45,8 +45,6 @@ class SignalScope {
   // takes a look at all of /proc unless its first process is inside.
   bool is_outside(const SignalTarget& target) const;
 
-  pid_t broker() const { return broker_; }  // 0: none
-
  private:
   bool is_stranger(pid_t pid) const;
   bool is_foreign_group(pid_t group) const;

@@ -14,18 +14,10 @@
 #include "aasm/schema/json_parse.h"
 #include "aasm/schema/json_value.h"
 
+#include "support/sanitized.h"
+
 // Reading tests/testdata. A file or member that is not there ends the test program.
 namespace aasm::test {
-
-// Sanitizers change times, and replace mlock(2) by a function that does nothing and succeeds.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kIsSanitized =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
 
 inline schema::JsonValue read_vectors(std::string_view path) {
   std::ifstream file(std::string(AASM_SOURCE_DIR "/tests/testdata/") + std::string(path));

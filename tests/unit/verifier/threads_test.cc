@@ -16,6 +16,7 @@
 #include "forge.h"
 #include "judge.h"
 #include "long_run.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 #include "writer_home.h"
 
@@ -85,14 +86,6 @@ TEST(ThreadsTest, TheReportDoesNotDependOnTheirNumber) {
   }
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-
 double microseconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
 }
@@ -154,7 +147,7 @@ TEST(ThreadsTest, NeitherMemoryNorTheCostOfARecordGrowsWithTheLedger) {
   const double ratio = most.cpu_us / static_cast<double>(many) / guarded_us();
   std::cout << few.peak_kib << " KiB for 2000 records, " << most.peak_kib << " KiB for " << many
             << "; a record costs " << ratio << " signatures\n";
-  if (!kSanitized) {
+  if (!aasm::test::kIsSanitized) {
     EXPECT_LT(most.peak_kib, 64 * 1024);
     EXPECT_LT(most.peak_kib - few.peak_kib, 4 * 1024);
     EXPECT_LT(ratio, 2.0);
