@@ -124,7 +124,7 @@ class RecordsTest(FilesCase):
         for event in denied:
             self.assertEqual(event["rule"], "filesystem.read.allow" if event["operation"] == "read"
                              else "filesystem.write.allow")
-            self.assertEqual(event["mechanism"], "broker")
+            self.assertEqual(event["mechanism"], "landlock")
             self.assertGreater(len(event["parents"]), 1)
         self.assert_verified()
 
@@ -317,6 +317,97 @@ class BrokerTest(FilesCase):
                 print(errno.errorcode[error.errno], os.stat("f").st_size)
             """)
         self.assertEqual(self.python(program).stdout, "signal\nEFBIG 1000\n")
+
+
+class DenialsTest(FilesCase):
+    """A denied place inside a granted one, against threads that change what a call is about while it is judged."""
+
+    FLIPS = int(os.environ.get("AASM_FLIPS", "6000"))
+    FLIP = textwrap.dedent("""
+        import ctypes, errno, os, sys, threading
+        LIBC = ctypes.CDLL(None, use_errno=True)
+        kind, rounds = sys.argv[1], int(sys.argv[2])
+        over = False
+        os.makedirs("open", exist_ok=True)
+        open("open/name", "w").close()
+        def flipping(change):
+            def go():
+                while not over:
+                    change(0); change(1)
+            thread = threading.Thread(target=go)
+            thread.start()
+            return thread
+        allowed, denied = os.getcwd() + "/open/name", os.getcwd() + "/shut/name"
+        buffer = ctypes.create_string_buffer(len(allowed) + 64)
+        buffer.value = allowed.encode()
+        base = -100
+        if kind == "text":
+            texts = [allowed.encode() + b"\\0", denied.encode() + b"\\0"]
+            change = lambda i: ctypes.memmove(buffer, texts[i], len(texts[i]))
+        elif kind == "link":
+            buffer.value = b"way"
+            def change(i):
+                os.symlink((allowed, denied)[i], f"next{i}"); os.rename(f"next{i}", "way")
+            change(0)
+        elif kind == "directory link":
+            buffer.value = b"way/name"
+            def change(i):
+                os.symlink(os.getcwd() + ("/open", "/shut")[i], f"next{i}"); os.rename(f"next{i}", "way")
+            change(0)
+        else:
+            buffer.value = b"name"
+            ends = [os.open(place, os.O_PATH) for place in ("open", "shut")]
+            base = os.dup(ends[0])
+            change = lambda i: os.dup2(ends[i], base)
+        thread = flipping(change)
+        seen = {"allowed": 0, "refused": 0, "other": 0}
+        for i in range(rounds):
+            fd = LIBC.openat(base, buffer, os.O_RDWR | (os.O_CREAT if i % 2 else 0), 0o600)
+            if fd >= 0:
+                status = os.fstat(fd)
+                if os.path.exists("open/name") and status.st_ino == os.stat("open/name").st_ino:
+                    seen["allowed"] += 1
+                else:
+                    os.write(fd, b"leak")
+                os.close(fd)
+            else:
+                seen["refused" if ctypes.get_errno() == errno.EACCES else "other"] += 1
+        over = True
+        thread.join()
+        print(seen["allowed"] > 0, seen["refused"] > 0, flush=True)
+        """)
+
+    def setUp(self):
+        super().setUp()
+        self.use("decisions", deny=["${WORKDIR}/shut"])
+        text = self.policy.read_text().replace("    deny:", "    execute: { allow: [/usr, /lib, /lib64, /bin] }\n    deny:")
+        self.policy.write_text(text)
+        (self.work / "shut").mkdir()
+        (self.work / "shut/name").write_text("kept")
+
+    def flip(self, kind):
+        done = self.python(self.FLIP, kind, str(self.FLIPS))
+        self.assertEqual((done.returncode, done.stdout), (0, "True True\n"), done.stderr)
+        self.assertEqual((self.work / "shut/name").read_text(), "kept")
+        inside = os.path.realpath(self.work) + "/shut"
+        for event in self.of_files(outcome="allowed"):
+            self.assertFalse(self.path(event).startswith(inside), event)
+        denied = [event for event in self.of_files(outcome="denied") if self.path(event).startswith(inside)]
+        self.assertGreater(sum(event["count"] for event in denied), 0)
+        self.assertTrue(all("deny" in event["rule"] for event in denied), denied)
+
+    def test_case_34_a_path_that_flips_opens_no_denied_file(self):
+        """Case 34. AASM_FLIPS=1000000 for the long form."""
+        self.flip("text")
+
+    def test_a_link_that_flips_leads_to_no_denied_file(self):
+        self.flip("link")
+
+    def test_a_link_to_a_directory_that_flips_does_not_either(self):
+        self.flip("directory link")
+
+    def test_a_descriptor_that_flips_does_not_either(self):
+        self.flip("descriptor")
 
 
 if __name__ == "__main__":

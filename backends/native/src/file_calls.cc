@@ -319,7 +319,6 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
   FileVerdict verdict = os_errno == 0 ? judge_file(spec_, call.described)
                                       : blame_refusal(spec_, call.described, os_errno);
   if (verdict.recorded) {
-    verdict.event.mechanism = "broker";
     call.events.push_back(std::move(verdict.event));
   }
   call.opened = std::move(answer.opened);
