@@ -12,7 +12,6 @@
 // The part of the channel's thread that has to do with the broker.
 namespace aasm::backend_native {
 
-using schema::Error;
 using schema::ReplyState;
 using schema::Result;
 using Clock = Coalescer::Clock;
@@ -132,7 +131,7 @@ Result<void> ChannelWorker::answer_finished() {
 
 Result<bool> ChannelWorker::give_answer(FinishedCall* call) const {
   if (call->os_errno == 0 && call->opened) {
-    const Result<bool> given =
+    Result<bool> given =
         listener_.answer_descriptor(call->notification, call->opened, call->close_on_exec);
     if (given) {
       return given;

@@ -262,7 +262,7 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
 void ChannelWorker::complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event) {
   const auto now = Clock::now();
   if (pace_.exhausted(now)) {
-    tell_by_directory(event);
+    tell_by_directory(spec_.files, event);
   }
   event->tid = tid;
   event->pid = caller.pid;

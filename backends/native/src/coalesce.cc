@@ -113,23 +113,6 @@ std::size_t encoded_size_bound(const schema::Event& event) {
   return bytes;
 }
 
-void tell_by_directory(schema::Event* event) {
-  schema::EventObject& object = event->object;
-  if (event->outcome != schema::DecisionOutcome::kAllowed || !object.path) {
-    return;
-  }
-  const std::string& path = object.path->bytes();
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) {
-    return;
-  }
-  schema::EventObject directory;
-  directory.type = object.type;
-  directory.name = "entries";
-  directory.path = schema::PathBytes(path.substr(0, slash == 0 ? 1 : slash));
-  object = std::move(directory);
-}
-
 bool Coalescer::holds(EventKind kind, const schema::Event& event) const {
   if (fits_into_record(event)) {
     return index_.contains(identity(kind, event));

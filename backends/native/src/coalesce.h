@@ -28,11 +28,6 @@ struct BatchLimits {
 // An upper bound of the bytes an event takes in a record's JSON, without writing it.
 std::size_t encoded_size_bound(const schema::Event& event);
 
-// What an allowed event on a file becomes when such events come faster than they can be kept one by
-// one: of the directory that the file is in, whose `name` then is "entries" (docs/decisions/0019).
-// Other events are left as they are.
-void tell_by_directory(schema::Event* event);
-
 // Turns single events into batches: identical events become one entry with a count, entries get
 // contiguous numbers from 1 over both kinds, batches leave through the emitter in order. Memory is
 // bounded by one batch and by the distinct pids of its entries. One thread at a time.

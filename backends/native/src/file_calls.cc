@@ -99,7 +99,7 @@ void FileCalls::begin(const seccomp_notif& notified, Caller caller) {
   call.caller = std::move(caller);
   if (auto request = read_file_request(notified.data)) {
     if (*request) {
-      call.request = std::move(**request);
+      call.request = **request;
     }
     const Result<void> started = *request ? start(call) : Result<void>(request->error());
     if (!started) {

@@ -21,6 +21,11 @@
 // The calls on names in the filesystem that the broker makes (docs/decisions/0019).
 namespace aasm::backend_native {
 
+// What an allowed event on a file becomes when such events come faster than they can be kept one by
+// one: of the directory that the file is in, whose `name` then is "entries". Only where the grant
+// it cites has that directory too; other events, and those of two names, are left as they are.
+void tell_by_directory(const FileSpec& spec, schema::Event* event);
+
 // Brokered calls on their way: each begun by its notification, made by the broker with copies, and
 // finished by its answer. Where the policy denies nothing inside what it grants, the kernel judges
 // the broker's own call and one turn is enough; else the names are looked up first, judged as what

@@ -3,6 +3,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
@@ -53,7 +54,32 @@ ResolvedFile resolved(const FoundPlace& place, std::string name, const process::
   return file;
 }
 
+// `directory` without a slash at its end.
+bool grant_has(const FileSpec& spec, const std::string& rule, const std::string& directory) {
+  return std::any_of(spec.grants.begin(), spec.grants.end(), [&](const FileGrant& grant) {
+    const std::string above = grant.path == "/" ? "" : grant.path;
+    return grant.rule == rule && (directory == above || directory.rfind(above + "/", 0) == 0);
+  });
+}
+
 }  // namespace
+
+void tell_by_directory(const FileSpec& spec, schema::Event* event) {
+  schema::EventObject& object = event->object;
+  if (event->outcome != schema::DecisionOutcome::kAllowed || !object.path || object.new_path) {
+    return;
+  }
+  const std::string& path = object.path->bytes();
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos || !grant_has(spec, event->rule, path.substr(0, slash))) {
+    return;
+  }
+  schema::EventObject directory;
+  directory.type = object.type;
+  directory.name = "entries";
+  directory.path = schema::PathBytes(slash == 0 ? "/" : path.substr(0, slash));
+  object = std::move(directory);
+}
 
 FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) const {
   FileCall described;

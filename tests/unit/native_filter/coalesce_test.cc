@@ -272,29 +272,6 @@ TEST_F(CoalesceTest, WithoutAnEmitterEventsAreCountedAsDropped) {
   EXPECT_EQ(coalescer.totals().dropped, 2);
 }
 
-TEST_F(CoalesceTest, AllowedEventsOnFilesCanBeToldByTheirDirectory) {
-  Event event = sample();
-  event.outcome = schema::DecisionOutcome::kAllowed;
-  event.object = {};
-  event.object.type = schema::ObjectType::kPath;
-  event.object.path = schema::PathBytes("/work/src/a.cc");
-  event.object.given_path = schema::PathBytes("a.cc");
-  event.object.inode = 7;
-  Event denied = event;
-  denied.outcome = schema::DecisionOutcome::kDenied;
-  tell_by_directory(&event);
-  EXPECT_EQ(event.object.path->bytes(), "/work/src");
-  EXPECT_EQ(event.object.name, "entries");
-  EXPECT_FALSE(event.object.given_path || event.object.inode);
-  EXPECT_TRUE(event.object.check().has_value());
-  tell_by_directory(&denied);
-  EXPECT_EQ(denied.object.path->bytes(), "/work/src/a.cc");
-  Event call = sample();
-  call.outcome = schema::DecisionOutcome::kAllowed;
-  tell_by_directory(&call);
-  EXPECT_EQ(call.object, sample().object);
-}
-
 TEST_F(CoalesceTest, TotalsNameTheFirstNestedFilter) {
   Coalescer coalescer = make();
   coalescer.add(kDecision, sample(), now_);

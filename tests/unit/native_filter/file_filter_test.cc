@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 
 #include <array>
+#include <cerrno>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,6 +12,7 @@
 #include "bpf.h"
 #include "bpf_eval.h"
 #include "classify.h"
+#include "file_calls.h"
 #include "file_request.h"
 #include "filter_policy.h"
 
@@ -99,6 +102,61 @@ TEST(FileFilterTest, WhatThePolicyDeniesOfSystemCallsIsDeniedFirst) {
   const Classification verdict = classify({native_call(SYS_unlinkat), 1, 1}, spec);
   EXPECT_EQ(verdict.answer, AnswerKind::kRefuse);
   EXPECT_EQ(verdict.event.rule, "syscalls.deny[0]");
+}
+
+schema::Event allowed_write(const std::string& path) {
+  schema::Event event;
+  event.outcome = schema::DecisionOutcome::kAllowed;
+  event.rule = "filesystem.write.allow[0]";
+  event.object.type = schema::ObjectType::kPath;
+  event.object.path = schema::PathBytes(path);
+  event.object.given_path = schema::PathBytes("as written");
+  event.object.inode = 7;
+  return event;
+}
+
+FileSpec granting(const std::string& path) {
+  FileSpec spec;
+  FileGrant grant;
+  grant.rule = "filesystem.write.allow[0]";
+  grant.path = path;
+  spec.grants.push_back(grant);
+  return spec;
+}
+
+TEST(TellByDirectoryTest, AllowedEventsOfOneDirectoryBecomeAlike) {
+  schema::Event event = allowed_write("/work/src/a.cc");
+  tell_by_directory(granting("/work"), &event);
+  EXPECT_EQ(event.object.path->bytes(), "/work/src");
+  EXPECT_EQ(event.object.name, "entries");
+  EXPECT_FALSE(event.object.given_path || event.object.inode);
+  EXPECT_TRUE(event.object.check().has_value());
+  event = allowed_write("/top");
+  tell_by_directory(granting("/"), &event);
+  EXPECT_EQ(event.object.path->bytes(), "/");
+  event = allowed_write("/work/a.cc");
+  tell_by_directory(granting("/work"), &event);
+  EXPECT_EQ(event.object.path->bytes(), "/work");
+}
+
+TEST(TellByDirectoryTest, NoneNamesWhatItsGrantDoesNotHave) {
+  for (const char* path : {"/work", "/workshop/a.cc", "/other/a.cc"}) {
+    schema::Event event = allowed_write(path);
+    tell_by_directory(granting("/work"), &event);
+    EXPECT_EQ(event.object.path->bytes(), path);
+  }
+}
+
+TEST(TellByDirectoryTest, DenialsAndCallsOfTwoNamesStaySingle) {
+  schema::Event denied = allowed_write("/work/a.cc");
+  denied.outcome = schema::DecisionOutcome::kDenied;
+  schema::Event renamed = allowed_write("/work/a.cc");
+  renamed.object.new_path = schema::PathBytes("/work/b.cc");
+  for (schema::Event* event : {&denied, &renamed}) {
+    tell_by_directory(granting("/work"), event);
+    EXPECT_EQ(event->object.path->bytes(), "/work/a.cc");
+    EXPECT_TRUE(event->object.given_path.has_value());
+  }
 }
 
 TEST(FileRequestTest, OldCallsAreFormsOfTheNewOnes) {
