@@ -131,6 +131,18 @@ struct Position {
   }
 };
 
+// Along a link that only the kernel can follow.
+long jump(Position& at, const char* name) {
+  if (is_ours(at.fd)) {
+    return -kEacces;
+  }
+  const long jumped = open_how(at.fd, name, 0, 0);
+  if (jumped >= 0) {
+    at.move(jumped);
+  }
+  return jumped;
+}
+
 // One component of a walk by components; what is left of the name stays in text.ahead.
 long step(const Reading& reading, Position& at, const char* name, const char* left, uint32_t& links,
           WalkText& text) {
@@ -154,15 +166,8 @@ long step(const Reading& reading, Position& at, const char* name, const char* le
     return result;
   }
   if (result == 0) {
-    if (is_ours(at.fd)) {
-      return -kEacces;
-    }
-    const long jumped = open_how(at.fd, name, 0, 0);
-    if (jumped < 0) {
-      return jumped;
-    }
-    at.move(jumped);
-    return join(text.ahead, left, 0, left) ? 0 : -kEnametoolong;
+    result = jump(at, name);
+    return result >= 0 && !join(text.ahead, left, 0, left) ? -kEnametoolong : result;
   }
   if (target[0] == '/') {
     const long root = open_how(AT_FDCWD, "/", 0, 0);
@@ -172,6 +177,23 @@ long step(const Reading& reading, Position& at, const char* name, const char* le
     at.move(root);
   }
   return join(text.ahead, target, static_cast<size_t>(result), left) ? 0 : -kEnametoolong;
+}
+
+// Cuts the first component off `name`. Its size; 0: there is none left; or a negative errno.
+long cut_component(const char*& name, char (&component)[256]) {
+  while (*name == '/') {
+    ++name;
+  }
+  size_t size = 0;
+  for (; name[size] != '\0' && name[size] != '/'; ++size) {
+    if (size == sizeof(component) - 1) {
+      return -kEnametoolong;
+    }
+    component[size] = name[size];
+  }
+  component[size] = '\0';
+  name += size;
+  return static_cast<long>(size);
 }
 
 // The directory that text.ahead names, component by component.
@@ -184,38 +206,23 @@ long walk_by_components(const Reading& reading, int start, uint32_t& links, Walk
     }
     at.move(root);
   }
-  for (;;) {
-    char* name = text.ahead;
-    while (*name == '/') {
-      ++name;
+  char component[256];
+  long result = 0;
+  do {
+    const char* name = text.ahead;
+    result = cut_component(name, component);
+    if (result > 0) {
+      const long stepped = step(reading, at, component, name, links, text);
+      result = stepped < 0 ? stepped : 1;
     }
-    if (*name == '\0') {
-      break;
-    }
-    char component[256];
-    size_t size = 0;
-    while (name[size] != '\0' && name[size] != '/') {
-      if (size == sizeof(component) - 1) {
-        at.move(-1);
-        return -kEnametoolong;
-      }
-      component[size] = name[size];
-      ++size;
-    }
-    component[size] = '\0';
-    const long result = step(reading, at, component, name + size, links, text);
-    if (result < 0) {
-      if (at.owned) {
-        close_fd(at.fd);
-      }
-      return result;
-    }
+  } while (result > 0);
+  if (result == 0) {
+    result = open_how(at.fd, ".", O_DIRECTORY, 0);
   }
-  const long directory = open_how(at.fd, ".", O_DIRECTORY, 0);
   if (at.owned) {
     close_fd(at.fd);
   }
-  return directory;
+  return result;
 }
 
 // The directory that the first `size` bytes of text.rest name.
