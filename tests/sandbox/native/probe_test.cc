@@ -78,8 +78,9 @@ TEST_P(ProbeTest, SatisfiesASupportedDomainOnlyByDenialsThatWereWatched) {
   EXPECT_EQ(probed.find(Domain::kNetworkEgress)->channel.mechanism, "seccomp_user_notification");
   EXPECT_EQ(probed.find(Domain::kProcessCreation)->channel.mechanism, "seccomp_user_notification");
   EXPECT_EQ(probed.find(Domain::kIpc)->channel.mechanism, "seccomp_user_notification");
+  EXPECT_EQ(probed.find(Domain::kFilesystemRead)->channel.mechanism, "seccomp_user_notification");
+  EXPECT_EQ(probed.find(Domain::kFilesystemWrite)->channel.mechanism, "seccomp_user_notification");
   EXPECT_EQ(probed.find(Domain::kResource)->channel.mechanism, "none");
-  EXPECT_EQ(probed.find(Domain::kFilesystemRead)->channel.mechanism, "none");
 }
 
 TEST_P(ProbeTest, WithoutLandlockTheFilesystemIsUnsupportedAndNothingIsSafe) {
