@@ -174,12 +174,12 @@ class Containers(host_case.HostCase):
         claim = self.claims()["syscall"]
         self.assertEqual(claim["boundary"], "installed")
 
-    def test_a_domain_that_no_kernel_gives_us_is_degraded_at_the_lowest_abi_too(self):
-        self.write_policy(self.policy.read_text() + "  ipc: { unix_sockets: { allow: [] } }\n" + DEGRADE % "ipc")
-        self.policy.write_text(self.policy.read_text().replace("ipc: degrade", "default: degrade"))
+    def test_a_limit_that_cannot_be_had_here_is_degraded_at_the_lowest_abi_too(self):
+        self.write_policy(self.policy.read_text() + "  resources: { memory_bytes: 1073741824 }\n" + DEGRADE % "resource")
+        self.policy.write_text(self.policy.read_text().replace("resource: degrade", "default: degrade"))
         done = self.attempt(self.strange("--landlock", 6))
         self.assertEqual((done.returncode, done.stdout.strip()), (0, "EACCES EACCES EPERM"), done.stderr)
-        self.assert_degraded("ipc", "none")
+        self.assert_degraded("resource", "none")
 
 
 if __name__ == "__main__":

@@ -122,7 +122,8 @@ std::vector<Requirement> probe_requirements(std::int64_t abi) {
     Requirement requirement;
     requirement.domain = domain;
     requirement.default_rule = "probe";
-    if (domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite) {
+    const bool files = domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite;
+    if (files && abi >= landlock::kSignalScopeAbi) {
       requirement.evidence = schema::EvidenceWish::kDecisions;
     }
     requirement.rules = probe_rules(domain);
