@@ -172,6 +172,19 @@ bool has_channel(Domain domain) {
          domain == Domain::kIpc;
 }
 
+bool succeeded(const Attempt& attempt) {
+  return attempt.outcome == AttemptOutcome::kSucceeded;
+}
+bool refused(const Attempt& attempt) {
+  return attempt.outcome == AttemptOutcome::kRefused;
+}
+
+// Landlock keeps files by itself; whether single calls are decided besides is the channel's matter.
+bool shows_channel_alone(Domain domain, const ProbeAttempt& attempt) {
+  const bool of_files = domain == Domain::kFilesystemRead || domain == Domain::kFilesystemWrite;
+  return of_files && attempt.channel != schema::ChannelReport::kNotApplicable;
+}
+
 schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt>& attempts) {
   schema::DecisionChannel channel;
   channel.mechanism = "none";
@@ -179,8 +192,9 @@ schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt
     channel.scope = set_up_scope(domain);
     return channel;
   }
-  const bool reported = std::any_of(attempts.begin(), attempts.end(), [](const ProbeAttempt& a) {
-    return a.channel == schema::ChannelReport::kReported;
+  const bool reported = std::any_of(attempts.begin(), attempts.end(), [&](const ProbeAttempt& a) {
+    return a.channel == schema::ChannelReport::kReported &&
+           (!shows_channel_alone(domain, a) || refused(a.inside));
   });
   if (reported) {
     channel.mechanism = "seccomp_user_notification";
@@ -190,13 +204,6 @@ schema::DecisionChannel channel_of(Domain domain, const std::vector<ProbeAttempt
     channel.scope = "the probe's refused call was not reported";
   }
   return channel;
-}
-
-bool succeeded(const Attempt& attempt) {
-  return attempt.outcome == AttemptOutcome::kSucceeded;
-}
-bool refused(const Attempt& attempt) {
-  return attempt.outcome == AttemptOutcome::kRefused;
 }
 
 std::string attempt_text(const Attempt& attempt) {
@@ -249,10 +256,15 @@ DomainCapability derive_capability(Domain domain, std::vector<ProbeAttempt> atte
   capability.domain = domain;
   capability.channel = channel_of(domain, attempts);
   bool went_through = false;
-  bool watched = !attempts.empty();
+  bool watched = std::any_of(attempts.begin(), attempts.end(), [&](const ProbeAttempt& attempt) {
+    return !shows_channel_alone(domain, attempt);
+  });
   for (const ProbeAttempt& attempt : attempts) {
-    capability.prerequisites.push_back(prerequisite_from(boundary_text(domain), attempt));
     went_through = went_through || succeeded(attempt.inside);
+    if (shows_channel_alone(domain, attempt) && !succeeded(attempt.inside)) {
+      continue;
+    }
+    capability.prerequisites.push_back(prerequisite_from(boundary_text(domain), attempt));
     watched = watched && succeeded(attempt.control) && refused(attempt.inside);
   }
   capability.prerequisites.push_back(prerequisite_from(

@@ -60,10 +60,10 @@ TEST_P(ProbeTest, SatisfiesASupportedDomainOnlyByDenialsThatWereWatched) {
   const schema::CapabilityProbed probed = probe(layout_, GetParam(), "aasm-launch-helper");
   ASSERT_TRUE(probed.available) << probed.unavailable_reason;
   EXPECT_EQ(probed.domains.size(), 9U);
-  for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite,
-                              Domain::kNetworkEgress, Domain::kNameResolution, Domain::kSyscall,
-                              Domain::kProcessCreation, Domain::kIpc, Domain::kCredential,
-                              Domain::kResource}) {
+  for (const Domain domain :
+       {Domain::kFilesystemRead, Domain::kFilesystemWrite, Domain::kNetworkEgress,
+        Domain::kNameResolution, Domain::kSyscall, Domain::kProcessCreation, Domain::kIpc,
+        Domain::kCredential, Domain::kResource}) {
     const schema::DomainCapability* capability = probed.find(domain);
     ASSERT_NE(capability, nullptr);
     EXPECT_TRUE(capability->can_prevent()) << schema::token(domain);

