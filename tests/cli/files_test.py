@@ -322,11 +322,12 @@ class BrokerTest(FilesCase):
 class DenialsTest(FilesCase):
     """A denied place inside a granted one, against threads that change what a call is about while it is judged."""
 
-    FLIPS = int(os.environ.get("AASM_FLIPS", "6000"))
+    FLIPS = int(os.environ.get("AASM_FLIPS", "25000"))
     FLIP = textwrap.dedent("""
         import ctypes, errno, os, sys, threading
         LIBC = ctypes.CDLL(None, use_errno=True)
         kind, rounds = sys.argv[1], int(sys.argv[2])
+        sys.setswitchinterval(1e-5)
         over = False
         os.makedirs("open", exist_ok=True)
         open("open/name", "w").close()
