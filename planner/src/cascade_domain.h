@@ -17,7 +17,6 @@ struct DomainStatement {
   const schema::Requirement* requirement = nullptr;
 };
 
-
 // The requirement that allows what each of the statements allows: rules, default rule and evidence
 // wish; the posture is left to the caller. `denials` matter to the file system only.
 schema::Requirement intersect_domain(const std::vector<DomainStatement>& statements,

@@ -23,7 +23,7 @@ enum class AnswerKind : std::uint8_t {
 struct NotifiedCall {
   seccomp_data data{};
   std::int64_t tid = 0;
-  std::int64_t pid = 0;               // thread group id; 0 when it could not be read
+  std::int64_t pid = 0;  // thread group id; 0 when it could not be read
 };
 
 // `event` has what depends on the call and the policy; number, reply, pid, tid, parents,

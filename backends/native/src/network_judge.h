@@ -29,8 +29,8 @@ struct NetworkVerdict {
   // The call asks a resolver, this one: `address` is then that of the supervisor's own, and the
   // question is judged there.
   std::optional<InternetAddress> asked;
-  // The call is to connect a datagram socket to this address, which only streams may be connected to
-  // and which a name led to: so the C library learns by which address of this host it would be
+  // The call is to connect a datagram socket to this address, which only streams may be connected
+  // to and which a name led to: so the C library learns by which address of this host it would be
   // reached. The socket is connected to that one instead, port 0; nothing is ever sent.
   std::optional<InternetAddress> source_for;
 };

@@ -18,8 +18,8 @@ namespace aasm::schema {
 // path: `path`, symlink-free as the kernel names it, and of what is there device and inode.
 // address: what was reached or bound, after parsing; `name` is the host name for which it had been
 // given out, where it is by that name that it may be reached. socket: `name`, the path of a unix
-// socket or the numbers a socket was asked for with. Others: `name`; of a lookup also what was asked
-// for and given.
+// socket or the numbers a socket was asked for with. Others: `name`; of a lookup also what was
+// asked for and given.
 struct EventObject {
   ObjectType type = ObjectType::kNone;
   std::string name;

@@ -21,7 +21,7 @@ struct ProcStat {
   pid_t ppid = 0;
   pid_t process_group = 0;
   pid_t session = 0;
-  std::int64_t terminal = 0;  // device of the controlling one; 0: none
+  std::int64_t terminal = 0;           // device of the controlling one; 0: none
   std::uint64_t start_time_ticks = 0;  // field 22: clock ticks since boot
 };
 
