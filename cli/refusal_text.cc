@@ -36,7 +36,9 @@ std::string failure_text(const launcher::SessionEnd& end) {
   if (end.failure->os_errno != 0) {
     out += " (" + std::generic_category().message(end.failure->os_errno) + ")";
   }
-  return out + "; no program ran\n" + advice_line(end.failure->ending);
+  const bool unknown = end.failure->ending == schema::RunEnding::kEvidenceFailure;
+  out += unknown ? "; the program may have run\n" : "; no program ran\n";
+  return out + advice_line(end.failure->ending);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ sys.path.insert(0, str(aasm_case.SOURCE / "scripts/lib"))
 import record_headers  # noqa: E402
 
 HEAD = "apiVersion: agent-assembly/v1\nkind: Policy\nspec:\n"
+TOO_FEW = "  resources: { open_files: 8 }\n"  # a limit that no program could start with
 FILES = "  filesystem:\n    read: { allow: [/usr] }\n    write: { allow: [] }\n"
 NO_FALLBACK = "the program is not run without a boundary"
 # Reasons that this version gives only to a backend that the tests make up, or in a place of their own: where they are read.
@@ -59,9 +60,9 @@ def rows():
             options=(*pinned, "aasm-native", "--isolation", "microvm")),
         Row("backend_unavailable", "--isolation none asks for none", "--isolation auto", options=(*pinned, "aasm-native", "--isolation", "none")),
         Row("backend_unavailable", f"not built in this version.*`sandlock`, `gvisor`, `microvm`.*{NO_FALLBACK}", "aasm backends list",
-            policy=HEAD + FILES + "  network: { allowlist: [a.example] }\n"),
-        Row("domain_unsupported", r"`network.*` \(.*\) asks aasm-native to refuse .* of network_egress", "posture.network_egress",
-            policy=HEAD + FILES + "  network: { allowlist: [a.example] }\n", place="7:"),
+            policy=HEAD + FILES + TOO_FEW),
+        Row("domain_unsupported", r"`resources.*` \(.*\) asks aasm-native to refuse .* of resource", "posture.resource",
+            policy=HEAD + FILES + TOO_FEW, place="7:"),
         Row("no_evidence_produced", "of credential before they take effect; the policy wants a record of single decisions", "evidence.credential: setup",
             policy=HEAD + FILES + "  credentials: { descriptors: { allow: [0] } }\n  evidence: { credential: decisions }\n", place="7:"),
         Row("program_not_found", "there is no program `nix-da`", "check the spelling", program=("nix-da",), status=127),
@@ -101,7 +102,7 @@ class Catalogue(aasm_case.AasmCase):
         self.assertEqual(len(set(map(str, body["refusals"]))), len(refusals))
 
     def test_several_at_once_are_told_together_in_the_order_of_putting_right(self):
-        self.write_policy(HEAD + f"  filesystem: {{ read: {{ allow: [\"{self.home}\"] }} }}\n  network: {{ allowlist: [a.example] }}\n")
+        self.write_policy(HEAD + f"  filesystem: {{ read: {{ allow: [\"{self.home}\"] }} }}\n" + TOO_FEW)
         done = self.run_exec("/no/such/program")
         tokens = re.findall(r"^  ([a-z_]+): ", done.stderr, re.M)
         order = ["filesystem_not_stated", "grant_covers_evidence", "domain_unsupported", "backend_unavailable", "program_not_found"]

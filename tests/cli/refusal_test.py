@@ -181,8 +181,8 @@ class Refusals(aasm_case.AasmCase):
         done = self.run_exec("/bin/true", options=("--isolation-backend", "gvisor"))
         self.refused("backend_unavailable", 125, done)
 
-    def test_a_domain_that_is_not_built_is_unsupported_not_ignored(self):
-        self.write_policy(self.policy.read_text() + "  network: { allowlist: [api.example.com] }\n")
+    def test_a_limit_that_cannot_be_had_is_unsupported_not_ignored(self):
+        self.write_policy(self.policy.read_text() + "  resources: { open_files: 8 }\n")
         self.refused("domain_unsupported", 125, self.sh("echo ran"))
 
     def test_a_filesystem_domain_that_is_not_stated(self):

@@ -21,7 +21,7 @@ LISTED = "  network: { allowlist: ['api.example.test:80', 'alias.example.test:80
 
 # How resolvers ask. Each prints what it learned.
 ASK = """
-import socket, struct, sys, time
+import errno, socket, struct, sys, time
 def question(name, kind=1, number=7, more=b"", count=0):
     labels = b"".join(bytes([len(l)]) + l.encode("latin-1") for l in name.split(".")) + b"\\0"
     return struct.pack(">HHHHHH", number, 0x0100, 1, 0, 0, count) + labels + struct.pack(">HH", kind, 1) + more
@@ -113,8 +113,7 @@ class Allowed(ResolveCase):
         self.assertIn("'truncated': True, 'answers': 0", lines[1])
         self.assertIn("'truncated': False, 'answers': 59", lines[2])
         self.assertIn("tcp 1 big.example.test", WORLD.questions())
-        [event] = [e for e in self.lookups() if e["object"]["query"] == "A"]
-        self.assertEqual(len(event["object"]["answers"]), 59)
+        self.assertEqual({len(e["object"]["answers"]) for e in self.lookups() if e["object"]["query"] == "A"}, {59})
 
     def test_the_c_library_node_and_the_patterns_of_other_resolvers_accept_the_answers(self):
         getent = self.run_exec("getent", "ahostsv4", "api.example.test")
@@ -246,11 +245,13 @@ class Refused(ResolveCase):
             u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             try: u.sendto(b"x", ("%s", 80)); print("udp")
             except PermissionError: print("no udp")
-            u.connect(("%s", 80)); print(u.getsockname()[0], u.getpeername())
+            u.connect(("%s", 80)); print(u.getsockname()[0])
+            try: print(u.getpeername())
+            except OSError as error: print(error.errno == errno.ENOTCONN)
             try: u.send(b"x"); u.send(b"x")
             except OSError as error: print(type(error).__name__)
             """ % (WEB, WEB, WEB))
-        self.assertEqual(lines[:4], ["13", "reached 13", "no udp", f"{HERE} ('{HERE}', 0)"])
+        self.assertEqual(lines[:5], ["13", "reached 13", "no udp", HERE, "True"])
         self.assertNotIn("datagram", WORLD.questions())
         self.assertIn(("emulated", "compat.source_address"), {(e["outcome"], e["rule"]) for e in self.connects()})
 

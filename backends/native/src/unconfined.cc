@@ -133,6 +133,16 @@ LaunchFailure exec_failure(const std::string& detail, int os_errno) {
   return {schema::RunEnding::kExecFailed, "exec", detail, os_errno};
 }
 
+// The warden was gone or silent before it had named its child, which waits for nobody here: the
+// program may have been executed, and is ended with what the supervisor has become the parent of.
+LaunchFailure start_failure(const Error& error) {
+  LaunchFailure failure = exec_failure(error.message(), error.os_errno());
+  if (error.code() == schema::ErrorCode::kUnavailable) {
+    failure.ending = schema::RunEnding::kEvidenceFailure;
+  }
+  return failure;
+}
+
 class UnconfinedLaunch final : public planner::PreparedExecution {
  public:
   explicit UnconfinedLaunch(planner::LaunchRequest request, process::Fd helper)
@@ -148,7 +158,7 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
     spec.passed_unlisted = AASM_TRY(inheritable_descriptors());
     Result<HelperClient> client = HelperClient::spawn(spec, kStartPatience);
     if (!client) {
-      outcome.failure = exec_failure(client.error().message(), client.error().os_errno());
+      outcome.failure = start_failure(client.error());
       return outcome;
     }
     outcome.failure = await_exec(*client);

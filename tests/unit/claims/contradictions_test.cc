@@ -351,6 +351,9 @@ TEST(ContradictionsTest, AnObjectThatCannotBeComparedIsAnOpenQuestion) {
   event.object = address_object("192.0.2.7", 443, "tcp");
   event.rule = "network.allowlist[0]";
   set_events(run, {event});
+  // A range that cannot be read.
+  body_of<schema::PolicyResolved>(run).requirements.at(2).rules.at(0).selector.value =
+      schema::PathBytes("192.0.2.0/99:443");
   const RunClaims claims = claims_of(run);
   EXPECT_TRUE(claims.contradictions.empty());
   EXPECT_EQ(claims.open_questions,

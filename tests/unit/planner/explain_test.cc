@@ -216,7 +216,7 @@ TEST_F(ExplainTest, WhatCannotBeAskedIsSaid) {
                                                         {"10.0.0.0.0", ""},
                                                         {"a b", ""},
                                                         {"read", "write"},
-                                                        {"/etc", "connect"},
+                                                        {"/etc", "resolve"},
                                                         {"a.b", "read"},
                                                         {"", ""}}) {
     const auto object = explain(input, what, operation);
