@@ -36,9 +36,10 @@ std::string failure_text(const launcher::SessionEnd& end) {
   if (end.failure->os_errno != 0) {
     out += " (" + std::generic_category().message(end.failure->os_errno) + ")";
   }
-  const bool unknown = end.failure->ending == schema::RunEnding::kEvidenceFailure;
-  out += unknown ? "; the program may have run\n" : "; no program ran\n";
-  return out + advice_line(end.failure->ending);
+  if (end.failure->ending == schema::RunEnding::kEvidenceFailure) {
+    return out + "; the program may have run\n";
+  }
+  return out + "; no program ran\n" + advice_line(end.failure->ending);
 }
 
 }  // namespace
