@@ -277,5 +277,50 @@ class Worktrees(DenialCase):
             self.assertEqual(names.count(lock), 0 if granted else 1, names)
 
 
+class OddPlaces(DenialCase):
+    def test_below_the_longest_path_nothing_is_reached_unjudged(self):
+        depth, name = 22, "d" * 200
+        (self.work / "shut").mkdir()
+        before = os.open(self.work / "shut", os.O_RDONLY)
+        for _ in range(depth):
+            os.mkdir(name, dir_fd=before)
+            before, last = os.open(name, os.O_RDONLY, dir_fd=before), before
+            os.close(last)
+        self.addCleanup(os.close, before)
+        with os.fdopen(os.open("secret", os.O_CREAT | os.O_WRONLY, 0o600, dir_fd=before), "w") as file:
+            file.write("kept")
+        self.deny("${WORKDIR}/shut")
+        seen = self.attempts("""
+            os.chdir("shut")
+            for i in range(%d): os.chdir("%s")
+            attempt("read", read, "secret")
+            attempt("write", append, "secret")
+            attempt("create", append, "new")
+            attempt("mkdir", os.mkdir, "new")
+            attempt("rename", os.rename, "secret", "other")
+            attempt("unlink", os.unlink, "secret")
+            attempt("link", os.link, "secret", sys.argv[1] + "/out")
+            """ % (depth, name), self.work)
+        self.assertEqual(set(seen.values()), {"ENAMETOOLONG"}, seen)
+        self.assertEqual(os.listdir(before), ["secret"])
+        self.assertFalse((self.work / "out").exists())
+        events = self.file_events()
+        self.assertEqual(sum(event["count"] for event in events), len(seen))
+        self.assertEqual({event["cause"] for event in events}, {"fault"})
+
+    def test_a_name_that_reads_as_if_it_were_removed_is_denied_like_any_other(self):
+        (self.work / "shut").mkdir()
+        odd = self.work / "shut/x (deleted)"
+        odd.write_text("kept")
+        self.deny("${WORKDIR}/shut")
+        seen = self.attempts("""
+            fd = os.open("shut/x (deleted)", os.O_PATH)
+            attempt("read", read, f"/proc/self/fd/{fd}")
+            attempt("write", append, f"/proc/self/fd/{fd}")
+            """)
+        self.assertEqual(set(seen.values()), {"EACCES"}, seen)
+        self.assertEqual({event["object"]["path"] for event in self.file_events()}, {str(odd.resolve())})
+
+
 if __name__ == "__main__":
     aasm_case.main()

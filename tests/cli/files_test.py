@@ -322,7 +322,7 @@ class BrokerTest(FilesCase):
 class DenialsTest(FilesCase):
     """A denied place inside a granted one, against threads that change what a call is about while it is judged."""
 
-    FLIPS = int(os.environ.get("AASM_FLIPS", "25000"))
+    FLIPS = int(os.environ.get("AASM_FLIPS", "6000"))
     FLIP = textwrap.dedent("""
         import ctypes, errno, os, sys, threading
         LIBC = ctypes.CDLL(None, use_errno=True)
@@ -360,6 +360,11 @@ class DenialsTest(FilesCase):
             ends = [os.open(place, os.O_PATH) for place in ("open", "shut")]
             base = os.dup(ends[0])
             change = lambda i: os.dup2(ends[i], base)
+        if kind == "link of proc":
+            ends = [os.open(place + "/name", os.O_PATH) for place in ("open", "shut")]
+            flipped = os.dup(ends[0])
+            buffer.value = b"/proc/self/fd/%d" % flipped
+            change = lambda i: os.dup2(ends[i], flipped)
         thread = flipping(change)
         seen = {"allowed": 0, "refused": 0, "other": 0}
         for i in range(rounds):
@@ -410,6 +415,9 @@ class DenialsTest(FilesCase):
 
     def test_a_descriptor_that_flips_does_not_either(self):
         self.flip("descriptor")
+
+    def test_a_descriptor_reached_by_its_link_of_proc_that_flips_does_not_either(self):
+        self.flip("link of proc")
 
 
 if __name__ == "__main__":

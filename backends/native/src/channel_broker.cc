@@ -100,11 +100,16 @@ Result<void> ChannelWorker::serve_broker(short revents) {
     }
     AASM_TRY(answer_finished());
   }
+  const auto now = Clock::now();
+  if (now - callers_looked_at_ < kLookEvery) {
+    return {};
+  }
+  callers_looked_at_ = now;
   if (broker_calls_ && broker_calls_->waiting()) {
-    broker_calls_->cancel_interrupted(Clock::now());
+    broker_calls_->cancel_interrupted(now);
   }
   if (file_calls_ && file_calls_->waiting()) {
-    file_calls_->cancel_interrupted(Clock::now());
+    file_calls_->cancel_interrupted(now);
   }
   return {};
 }

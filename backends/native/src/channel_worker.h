@@ -138,6 +138,7 @@ class ChannelWorker {
   std::optional<BrokerRights> broker_rights_;
   std::unique_ptr<BrokerCalls> broker_calls_;  // where sockets are judged
   std::unique_ptr<FileCalls> file_calls_;      // where files are
+  Coalescer::Clock::time_point callers_looked_at_;
   ChannelState state_;
   std::optional<pthread_t> thread_;
 };

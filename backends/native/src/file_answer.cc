@@ -15,7 +15,7 @@ using schema::Error;
 using schema::ErrorCode;
 using schema::Result;
 
-constexpr std::size_t kMaxAbove = 256;
+constexpr std::size_t kMaxAbove = 2048;  // as many as a path has room for
 
 std::optional<FileId> id_of(const process::Fd& fd) {
   struct stat status {};

@@ -269,6 +269,11 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
 // The names are looked up: what they lead to is held by descriptors.
 Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
   call.described = describe(call, answer);
+  const ResolvedFile& file = call.described.file;
+  if ((answer.places[0].found.flags & wire::kPlaceByProcess) != 0 && !file.path.empty() &&
+      file.parents.empty() && wants_parents(spec_, file.path)) {
+    return Error(ErrorCode::kConflict, "what a link of proc leads to has been moved", EACCES);
+  }
   FileVerdict verdict = judge_file(spec_, call.described);
   if (!verdict.perform) {
     const std::int64_t os_errno = verdict.event.os_errno;

@@ -23,24 +23,23 @@ using schema::Result;
 
 namespace {
 
-// The name behind where it begins, as it is written: for one that leads nowhere.
+// The name behind where it begins, as it is written: for one that leads nowhere. By itself where
+// that is deeper than the kernel writes paths.
 std::string written_path(const process::Fd& start, const std::string& name) {
-  if (!start) {
+  std::array<char, 4096> path{};
+  const ssize_t size = start ? ::readlink(("/proc/self/fd/" + std::to_string(start.get())).c_str(),
+                                          path.data(), path.size())
+                             : -1;
+  if (size <= 0) {
     return name;
   }
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(start.get())).c_str(),
-                                  path.data(), path.size());
-  const std::string directory(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::string directory(path.data(), static_cast<std::size_t>(size));
   return directory == "/" ? directory + name : directory + "/" + name;
 }
 
 // A pipe, a memfd and what was removed have none: their links of proc(5) say something else.
 std::string tree_path(const FoundPlace& place) {
-  constexpr std::string_view kRemoved = " (deleted)";
-  const bool removed = (place.found.flags & wire::kPlaceByProcess) != 0 &&
-                       place.path.size() > kRemoved.size() &&
-                       place.path.substr(place.path.size() - kRemoved.size()) == kRemoved;
+  const bool removed = (place.found.flags & wire::kPlaceRemoved) != 0;
   return place.path[0] != '/' || removed ? std::string() : place.path;
 }
 

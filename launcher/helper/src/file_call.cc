@@ -11,6 +11,8 @@ namespace {
 using wire::BrokerFileCall;
 using wire::BrokerTurn;
 
+constexpr long kUnnamed = -4097;  // not an errno, as kMustWait
+
 // One request of the kind and what comes of it.
 struct FileTurn {
   BrokerCall& call;
@@ -63,6 +65,27 @@ size_t path_of(const Place& place, char* to) {
   return size;
 }
 
+// What the first name led to, where no look at the name itself can be trusted to lead there again:
+// a link of proc(5) goes on to what its descriptor is by then.
+int held_of(const FilePlaces& places) {
+  const bool by_name = places.first.parent >= 0 && !places.first.through_link;
+  return by_name ? -1 : places.opened >= 0 ? places.opened : places.target;
+}
+
+// Whether a directory that the call would be made in, or what it is about, lies deeper than the
+// kernel writes paths: what cannot be named can be neither judged by its path nor recorded.
+bool is_unnamed(const FilePlaces& places, char* scratch) {
+  const Place* found[2] = {&places.first, &places.second};
+  for (const Place* place : found) {
+    const int fd = place->through_link ? -1 : place->parent;
+    if (fd >= 0 && (path_of_descriptor(fd, scratch) == 0 || scratch[0] != '/')) {
+      return true;
+    }
+  }
+  const int held = held_of(places);
+  return held >= 0 && path_of_descriptor(held, scratch) == 0;
+}
+
 // Descriptors that go back with a reply.
 struct Given {
   int fds[wire::kMaxBrokerGiven + 1];
@@ -86,16 +109,16 @@ void answer_turn(FileTurn& turn, long result) {
   const Place* found[2] = {&places.first, &places.second};
   for (uint32_t i = 0; i < 2 && !is_turn(turn, BrokerTurn::kAct); ++i) {
     size_t path = 0;
-    if (found[i]->parent >= 0) {
+    const int held = i == 0 ? held_of(places) : -1;
+    if (held >= 0) {
+      look_at(held, "", AT_EMPTY_PATH, reply->places[i]);
+      path = path_of_descriptor(held, call.places + size);
+    } else if (found[i]->parent >= 0) {
       reply->places[i] = found[i]->found;
       path = path_of(*found[i], call.places + size);
-    } else if (i == 0 && (places.opened >= 0 || places.target >= 0)) {
-      const int only = places.opened >= 0 ? places.opened : places.target;
-      look_at(only, "", AT_EMPTY_PATH, reply->places[0]);
-      path = path_of_descriptor(only, call.places + size);
     }
     reply->places[i].path_size = static_cast<uint32_t>(path);
-    reply->places[i].flags = found[i]->through_link ? wire::kPlaceByProcess : 0;
+    reply->places[i].flags |= found[i]->through_link ? wire::kPlaceByProcess : 0U;
     size += path;
     if (is_turn(turn, BrokerTurn::kResolve)) {
       const char* last = found[i]->last;
@@ -229,7 +252,12 @@ long make_turn(FileTurn& turn, bool may_wait) {
   }
   long result = is_turn(turn, BrokerTurn::kAct) ? take_places(turn) : find_places(turn);
   if (result >= 0 && is_turn(turn, BrokerTurn::kResolve)) {
-    return hold_places(turn);
+    result = hold_places(turn);
+    return result >= 0 && is_unnamed(turn.places, turn.call.places) ? kUnnamed : result;
+  }
+  if (result >= 0 && is_turn(turn, BrokerTurn::kWhole) &&
+      is_unnamed(turn.places, turn.call.places)) {
+    return kUnnamed;
   }
   if (result >= 0) {
     result = act(file, turn.names[1], turn.places, may_wait);
@@ -278,7 +306,9 @@ bool make_file_call(BrokerCall& call, bool may_wait) {
   FileTurn turn = {call, file, {sections.names, sections.names + file.first_size}, {}};
   raw_call(__NR_umask, call.request.mode_mask);
   const long result = make_steady_turn(turn, may_wait);
-  if (result != kMustWait) {
+  if (result == kUnnamed) {
+    answer_fault(call, -kEnametoolong);
+  } else if (result != kMustWait) {
     answer_turn(turn, result);
   }
   close_places(turn);

@@ -352,12 +352,13 @@ long look_up(const Reading& reading, int start, uint32_t& links, WalkText& text,
 long look_at(int directory, const char* name, int flags, wire::BrokerPlace& found) {
   struct statx status = {};
   const long result = raw_call(__NR_statx, directory, address(name), flags,
-                               STATX_TYPE | STATX_MODE | STATX_INO, address(&status));
+                               STATX_TYPE | STATX_MODE | STATX_INO | STATX_NLINK, address(&status));
   if (result >= 0) {
     found.device = device_number(status.stx_dev_major, status.stx_dev_minor);
     found.special = device_number(status.stx_rdev_major, status.stx_rdev_minor);
     found.inode = status.stx_ino;
     found.mode = status.stx_mode;
+    found.flags = status.stx_nlink == 0 ? wire::kPlaceRemoved : 0;
   }
   return result;
 }

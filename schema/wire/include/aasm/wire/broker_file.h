@@ -66,6 +66,8 @@ struct BrokerPlace {
 
 // The name led there by a link of proc(5): the directory that comes back is that of the link.
 inline constexpr uint32_t kPlaceByProcess = 1U << 0;
+// It has no name any more, or never had one: what its link of proc(5) says is no path.
+inline constexpr uint32_t kPlaceRemoved = 1U << 1;
 
 struct BrokerFileReply {
   BrokerPlace places[2];
