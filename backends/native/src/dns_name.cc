@@ -77,7 +77,8 @@ std::optional<std::string> name_wire(std::string_view text) {
   while (true) {
     const std::size_t dot = text.find('.');
     const std::string_view label = text.substr(0, dot);
-    if (label.empty() || label.size() > kMaxLabelBytes) {
+    if (label.empty() || label.size() > kMaxLabelBytes ||
+        label.find('\\') != std::string_view::npos) {
       return std::nullopt;
     }
     wire += static_cast<char>(label.size());

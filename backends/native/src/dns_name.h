@@ -32,7 +32,7 @@ std::optional<Name> read_name(std::span<const std::uint8_t> message, std::size_t
 std::string name_text(std::string_view wire);
 
 // The reverse, for names that policy, file of hosts and host configuration write: none of those
-// escapes. nullopt: a label or the whole is too long, or a label is empty.
+// escapes. nullopt: a label or the whole is too long, or a label is empty or has to be escaped.
 std::optional<std::string> name_wire(std::string_view text);
 
 // By ASCII case (RFC 4343).

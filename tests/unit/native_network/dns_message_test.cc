@@ -42,6 +42,7 @@ TEST(DnsNameTest, AName) {
   EXPECT_EQ(name_wire("alias.example."), kAlias);
   EXPECT_FALSE(name_wire(""));
   EXPECT_FALSE(name_wire("a..b"));
+  EXPECT_FALSE(name_wire("a\\000b.example"));
   EXPECT_FALSE(name_wire(std::string(64, 'a')));
   EXPECT_TRUE(same_name(kAlias, std::string("\5ALIAS\7eXample\0", 15)));
   EXPECT_FALSE(same_name(kAlias, kTarget));
