@@ -17,8 +17,9 @@ constexpr const char* kExpectHead = "expect-head";
 
 // A receipt stands for the checkpoint it holds. What is none is judged as a note.
 std::string note_of(const std::string& note_or_receipt) {
-  schema::Result<ledger_format::Receipt> receipt = ledger_format::parse_receipt(note_or_receipt);
-  return receipt ? std::move(receipt->checkpoint) : note_or_receipt;
+  const schema::Result<ledger_format::Receipt> receipt =
+      ledger_format::parse_receipt(note_or_receipt);
+  return receipt ? receipt->checkpoint : note_or_receipt;
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ std::vector<std::string> set_up_limitations(Domain domain) {
   return {};
 }
 
+// Sentences of several lines: no comma is missing.
+// NOLINTBEGIN(bugprone-suspicious-missing-comma)
 std::vector<std::string> limitations_of(Domain domain) {
   switch (domain) {
     case Domain::kProcessCreation:
@@ -124,6 +126,7 @@ std::vector<std::string> limitations_of(Domain domain) {
   }
   return set_up_limitations(domain);
 }
+// NOLINTEND(bugprone-suspicious-missing-comma)
 
 std::string channel_scope(Domain domain) {
   if (domain == Domain::kNetworkEgress) {

@@ -218,8 +218,7 @@ FileVerdict allowed(const FileSpec& spec, const FileCall& call) {
   Event& event = verdict.event;
   event.domain = domain;
   event.operation = operation_word(operation);
-  event.object =
-      object_of(call, granted.narrowest != nullptr ? std::move(granted.path) : call.file.path);
+  event.object = object_of(call, granted.narrowest != nullptr ? granted.path : call.file.path);
   event.outcome = DecisionOutcome::kAllowed;
   event.cause = DecisionCause::kPolicy;
   event.rule = granted.narrowest != nullptr ? granted.narrowest->rule : default_rule(spec, domain);

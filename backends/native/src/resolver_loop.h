@@ -18,8 +18,8 @@ namespace aasm::backend_native {
 // What runs in the resolver's thread.
 class Resolver::Loop {
  public:
-  Loop(Resolver& owner, const NetworkSpec& spec, ResolverSockets sockets)
-      : owner_(owner), spec_(spec), sockets_(std::move(sockets)) {}
+  Loop(Resolver& owner, NetworkSpec spec, ResolverSockets sockets)
+      : owner_(owner), spec_(std::move(spec)), sockets_(std::move(sockets)) {}
 
   Responder responder() const { return sockets_.responder(); }
   void run();
