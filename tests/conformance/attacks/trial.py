@@ -77,10 +77,10 @@ def run_control(shared, scenario):
     try:
         if scenario.get("control") == "unconfined_run":
             command = stage.world.command(stage.words(inside=True), options=("--isolation", "none"), hold=True)
-            return watch(stage, command, supervised=True, patience=3.0)
+            return watch(stage, command, supervised=True, patience=15.0)
         if stage.names("supervisor", "warden") or scenario.get("control") == "beside_a_run":
             stage.target_idle()
-        return watch(stage, stage.world.probe_command(stage.words(inside=False), hold=True), supervised=False, patience=3.0)
+        return watch(stage, stage.world.probe_command(stage.words(inside=False), hold=True), supervised=False, patience=15.0)
     finally:
         stage.close()
 
