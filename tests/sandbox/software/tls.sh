@@ -15,7 +15,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(201); self.send_header("Content-Length", "0"); self.end_headers(); print("posted", len(body), flush=True)
+        print("posted", len(body), flush=True); self.send_response(201); self.send_header("Content-Length", "0"); self.end_headers()
     def log_message(self, *_): pass
 server = http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Handler)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); context.load_cert_chain("cert", "key")
