@@ -1,12 +1,13 @@
 #include "action_view.h"
 
-#include <linux/audit.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
 #include <utility>
+
+#include "aasm/planner/paths.h"
 
 #include "classify.h"
 #include "file_spec.h"
@@ -27,12 +28,6 @@ using planner::ActionView;
 using schema::Domain;
 using schema::Requirement;
 
-#if defined(__x86_64__)
-constexpr std::uint32_t kAuditArch = AUDIT_ARCH_X86_64;
-#else
-constexpr std::uint32_t kAuditArch = AUDIT_ARCH_AARCH64;
-#endif
-
 // The rights that have to be granted: reading a file and listing a directory come together, and so
 // does all that changes what a directory holds. A file is opened for reading to be executed
 // (security/landlock/fs.c, get_required_file_open_access()), so that takes two.
@@ -44,11 +39,6 @@ std::uint64_t right_of(std::string_view operation) {
     return landlock::kExecute | landlock::kReadFile;
   }
   return operation == "write" ? landlock::kWriteFile : landlock::kRemoveFile;
-}
-
-bool covers(std::string_view upper, std::string_view path) {
-  return path.starts_with(upper) &&
-         (path.size() == upper.size() || upper == "/" || path[upper.size()] == '/');
 }
 
 std::string parent_of(const std::string& path) {
@@ -73,8 +63,9 @@ const schema::PolicyRule* denying_rule(const Requirement& requirement,
     const std::string& place = of_path ? rule.selector.value.bytes() : action.object;
     // A directory above a denied place keeps its name. Nobody executes a file in another's place
     // (docs/decisions/0020).
-    const bool concerned = covers(place, action.object) ||
-                           (action.operation == "remove" && covers(action.object, place));
+    const bool concerned =
+        planner::path_covers(place, action.object) ||
+        (action.operation == "remove" && planner::path_covers(action.object, place));
     if (of_path && rule.operation == word_of(action.operation) && rule.operation != "execute" &&
         concerned) {
       return &rule;
@@ -101,7 +92,7 @@ ActionView view_grants(const std::vector<Requirement>& requirements,
   std::uint64_t granted = 0;
   std::size_t depth = 0;
   for (const GrantRequest& grant : grant_requests(requirements)) {
-    if ((grant.wanted & needed) == 0 || !covers(grant.path, place)) {
+    if ((grant.wanted & needed) == 0 || !planner::path_covers(grant.path, place)) {
       continue;
     }
     granted |= grant.wanted & needed;
@@ -208,7 +199,7 @@ ActionView view_call(const std::vector<Requirement>& requirements, const std::st
     return view;
   }
   NotifiedCall call;
-  call.data.arch = kAuditArch;
+  call.data.arch = kNativeAuditArch;
   call.data.nr = *number;
   const Classification answered = classify(call, *spec);
   if (answered.answer == AnswerKind::kUnlessInside || answered.answer == AnswerKind::kBroker) {

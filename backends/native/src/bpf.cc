@@ -1,6 +1,5 @@
 #include "bpf.h"
 
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,12 +23,6 @@ namespace aasm::backend_native {
 namespace {
 
 using Program = std::vector<sock_filter>;
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kNativeAudit = AUDIT_ARCH_X86_64;
-#else
-constexpr std::uint32_t kNativeAudit = AUDIT_ARCH_AARCH64;
-#endif
 
 // Bytes of seccomp_data.args[n]; little endian, so the low half comes first.
 constexpr std::uint32_t low_half(std::uint32_t argument) {
@@ -312,7 +305,7 @@ std::vector<std::string> sorted_names(const std::vector<std::int32_t>& numbers) 
 Program build_filter(const FilterSpec& spec) {
   Program program = {
       load(static_cast<std::uint32_t>(offsetof(seccomp_data, arch))),
-      if_equal(kNativeAudit, 1, 0),
+      if_equal(kNativeAuditArch, 1, 0),
       notify(),
       load(static_cast<std::uint32_t>(offsetof(seccomp_data, nr))),
       // Negative numbers too. No other architecture has numbers this high.

@@ -24,37 +24,30 @@ using wire::BrokerKind;
 BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
                          ResolverClients* clients)
     : listener_(setup.listener),
-      broker_(setup.broker),
       broker_pid_(setup.broker_pid),
       rights_(setup.rights),
       spec_(spec),
       ipc_(ipc),
-      clients_(clients) {}
+      clients_(clients),
+      calls_(setup, 0) {}
 
 BrokerCalls::~BrokerCalls() = default;
 
-std::vector<FinishedCall> BrokerCalls::take_finished() {
-  return std::exchange(finished_, {});
+void BrokerCalls::cancel_interrupted(Clock::time_point now) {
+  calls_.cancel_interrupted(now);
 }
 
 void BrokerCalls::forget(std::uint64_t notification) {
-  forget_call(notification, &calls_, &queue_);
+  calls_.forget(notification);
 }
 
 void BrokerCalls::begin(const seccomp_notif& notified, Caller caller) {
-  const std::uint64_t id = last_ += 2;
-  auto& call = *calls_.emplace(id, std::make_unique<Brokered>()).first->second;
-  call.id = id;
-  call.notification = notified.id;
-  call.tid = static_cast<pid_t>(notified.pid);
+  Brokered& call = calls_.add(notified, std::move(caller));
   call.data = notified.data;
-  call.caller = std::move(caller);
   if (const Result<void> started = start(call); !started) {
     fail(call, started.error());
   }
-  if (!finished_.empty() && !listener_.still_blocked(notified.id)) {
-    finished_.back().events.clear();  // what was read may be of somebody who was given the number
-  }
+  calls_.drop_unsure(notified.id);
 }
 
 Result<void> BrokerCalls::start(Brokered& call) {
@@ -233,14 +226,12 @@ Result<void> BrokerCalls::start_message(Brokered& call) {
 }
 
 void BrokerCalls::accept(BrokerAnswer answer) {
-  const auto found = calls_.find(answer.call);
-  if (found == calls_.end() || found->second->sent == Clock::time_point()) {
-    return;  // of a call that was forgotten
+  Brokered* call = calls_.take_answered(answer.call);
+  if (call == nullptr) {
+    return;
   }
-  Brokered& call = *found->second;
-  call.sent = Clock::time_point();
-  if (const Result<void> gone_on = go_on(call, answer); !gone_on) {
-    fail(call, gone_on.error());
+  if (const Result<void> gone_on = go_on(*call, answer); !gone_on) {
+    fail(*call, gone_on.error());
   }
 }
 

@@ -5,9 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -53,19 +50,19 @@ class BrokerCalls {
   void accept(BrokerAnswer answer);
   // What could not be sent before. An error: the broker is gone.
   schema::Result<void> send_queued();
-  bool has_queued() const { return !queue_.empty(); }
+  bool has_queued() const { return calls_.has_queued(); }
 
   void cancel_interrupted(Clock::time_point now);
 
   // In the order in which they ended.
-  std::vector<FinishedCall> take_finished();
+  std::vector<FinishedCall> take_finished() { return calls_.take_finished(); }
   // A call that somebody else has answered; what the broker says of it is thrown away.
   void forget(std::uint64_t notification);
 
   // What the tree has made by these calls. A call that removes something of it says so here.
   MadeInside& made_inside() { return made_inside_; }
 
-  bool waiting() const { return !calls_.empty(); }
+  bool waiting() const { return calls_.waiting(); }
 
  private:
   struct Brokered;
@@ -100,18 +97,13 @@ class BrokerCalls {
   void note_fault(Brokered& call, std::int64_t os_errno);
 
   const Listener& listener_;
-  const BrokerClient& broker_;
   pid_t broker_pid_;
   const BrokerRights& rights_;
   const NetworkSpec& spec_;
   const IpcSpec& ipc_;
   ResolverClients* clients_;
   MadeInside made_inside_;
-  std::uint64_t last_ = 0;                                    // even numbers
-  std::map<std::uint64_t, std::unique_ptr<Brokered>> calls_;  // by the number the broker knows
-  std::deque<std::uint64_t> queue_;                           // not yet sent
-  std::vector<FinishedCall> finished_;
-  std::optional<schema::Error> broken_;
+  CallsInFlight<Brokered> calls_;  // of even numbers
 };
 
 }  // namespace aasm::backend_native

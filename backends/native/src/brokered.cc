@@ -129,9 +129,7 @@ Result<void> BrokerCalls::write_sent_length(const Brokered& call) {
 
 // Sends at once or, behind others, when the broker has taken those.
 void BrokerCalls::dispatch(Brokered& call) {
-  if (!queue_.empty() || !try_send(call)) {
-    queue_.push_back(call.id);
-  }
+  calls_.dispatch(call, [this](Brokered& one) { return try_send(one); });
 }
 
 // The bytes are read when they can be sent, so that what waits holds none. False: not yet. The call
@@ -155,20 +153,15 @@ bool BrokerCalls::try_send(Brokered& call) {
     finish(call, 0, EINTR);
     return true;
   }
-  const Result<bool> sent = broker_.send(call.id, order);
+  const Result<bool> sent = calls_.send(call);
   order.data = std::string();
   if (!sent) {
-    if (!is_kernel_answer(sent.error())) {
-      broken_ = sent.error();
-    }
     fail(call, sent.error());
     return true;
   }
   if (!*sent) {
     return false;
   }
-  call.sent = Clock::now();
-  call.interrupted = false;
   const bool asks_later = (order.flags & wire::kBrokerSayFile) != 0;
   if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kResolve && !asks_later) {
     call.socket.reset();  // the broker has its own
@@ -178,18 +171,7 @@ bool BrokerCalls::try_send(Brokered& call) {
 }
 
 Result<void> BrokerCalls::send_queued() {
-  while (!broken_ && !queue_.empty()) {
-    const auto found = calls_.find(queue_.front());
-    if (found != calls_.end() && !try_send(*found->second)) {
-      break;
-    }
-    queue_.pop_front();
-  }
-  return broken_ ? Result<void>(*broken_) : Result<void>();
-}
-
-void BrokerCalls::cancel_interrupted(Clock::time_point now) {
-  cancel_calls(listener_, broker_, calls_, now);
+  return calls_.send_queued([this](Brokered& call) { return try_send(call); });
 }
 
 // Ends a call that was not made, or not to its end.
@@ -244,18 +226,12 @@ void BrokerCalls::note_fault(Brokered& call, std::int64_t os_errno) {
   call.events.push_back(std::move(event));
 }
 
-// Takes the call off the list: it is not to be used afterwards.
+// The call is not to be used afterwards.
 void BrokerCalls::finish(Brokered& call, std::int64_t value, std::int64_t os_errno) {
   FinishedCall finished;
-  finished.notification = call.notification;
-  finished.tid = call.tid;
-  finished.caller = std::move(call.caller);
   finished.value = value;
   finished.os_errno = os_errno;
-  finished.signal = call.signal;
-  finished.events = std::move(call.events);
-  finished_.push_back(std::move(finished));
-  calls_.erase(call.id);
+  calls_.finish(call, std::move(finished));
 }
 
 }  // namespace aasm::backend_native

@@ -15,20 +15,13 @@ namespace aasm::backend_native {
 inline constexpr std::uint64_t kMaxMessages = 1024;  // UIO_MAXIOV
 
 // One call on its way. Lives from its notification to its end.
-struct BrokerCalls::Brokered {
-  std::uint64_t id = 0;  // the broker's number for it
-  std::uint64_t notification = 0;
-  pid_t tid = 0;
+struct BrokerCalls::Brokered : BrokeredCall {
   seccomp_data data{};
-  Caller caller;
   process::Fd socket;  // the caller's
   SocketFacts facts;
   std::string path;       // that a unix address has
   process::Fd directory;  // the caller's, or the socket file that a name led to
-  BrokerOrder order;
   wire::BrokerKind resolving = wire::BrokerKind::kConnect;  // with order.kind kResolve: what for
-  Clock::time_point sent;                                   // to the broker; zero: not out
-  bool interrupted = false;                                 // cancelled for a signal of the caller
 
   std::int64_t began = 0;  // second of CLOCK_REALTIME: a bind
 
@@ -42,8 +35,6 @@ struct BrokerCalls::Brokered {
   std::uint64_t num_messages = 1;
 
   std::optional<schema::Event> event;  // of the decision that is being carried out
-  std::vector<schema::Event> events;   // of those that are over
-  int signal = 0;
 };
 
 // What a unix socket address says. kOther: nothing that leads anywhere; the kernel answers it.

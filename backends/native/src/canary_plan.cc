@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/kcmp.h>
 #include <linux/seccomp.h>
@@ -37,12 +36,6 @@ using schema::Purpose;
 
 constexpr std::int64_t kAtExecveCheck = 0x10000;  // AT_EXECVE_CHECK, Linux 6.14
 constexpr std::size_t kMaxProtectedPaths = 64;
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_X86_64;
-#else
-constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_AARCH64;
-#endif
 
 // One of the calls that do nothing and are on few policies' lists.
 struct HarmlessCall {

@@ -171,13 +171,28 @@ Control seccomp_protection_control(const PreparedFacts& facts) {
   return control;
 }
 
+constexpr const char* kNotification = "seccomp_user_notification";
+
+struct ControlWords {
+  std::string id;
+  std::string mechanism;
+  std::string note;
+};
+
+// One that serves what the policy states of the domain.
+Control policy_control(const PreparedFacts& facts, Domain domain, Step step, ControlWords words) {
+  Control control = control_of(facts, std::move(words.id), domain, step);
+  serve_policy(facts, control);
+  control.mechanism = std::move(words.mechanism);
+  control.note = std::move(words.note);
+  return control;
+}
+
 // What says of every call on files how it was decided; what it denies itself stands in the rules.
 Control file_control(const PreparedFacts& facts, Domain domain) {
-  Control control = control_of(facts, "files", domain, Step::kSeccomp);
-  serve_policy(facts, control);
-  control.mechanism = "seccomp_user_notification";
-  control.note = "calls are made by the broker, inside the Landlock domain of the policy";
-  return control;
+  return policy_control(facts, domain, Step::kSeccomp,
+                        {"files", kNotification,
+                         "calls are made by the broker, inside the Landlock domain of the policy"});
 }
 
 void add_file_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
@@ -192,33 +207,26 @@ void add_file_controls(const PreparedFacts& facts, std::vector<Control>& control
 
 // What judges the calls on sockets; its refusals are answered by the channel.
 Control network_control(const PreparedFacts& facts, Domain domain) {
-  Control control = control_of(facts, "network", domain, Step::kSeccomp);
-  serve_policy(facts, control);
-  control.mechanism = "seccomp_user_notification";
-  control.note = "allowed calls are made by the broker on the caller's socket";
-  return control;
+  return policy_control(
+      facts, domain, Step::kSeccomp,
+      {"network", kNotification, "allowed calls are made by the broker on the caller's socket"});
 }
 
 // What decides about names; the filter leads to it whoever asks a resolver.
 Control resolver_control(const PreparedFacts& facts) {
-  Control control = network_control(facts, Domain::kNameResolution);
-  control.id = "resolver";
-  control.mechanism = "resolver";
-  control.note =
-      "questions to port 53 of any address reach the supervisor's resolver; only names that policy "
-      "allows are asked of the host's";
-  return control;
+  return policy_control(facts, Domain::kNameResolution, Step::kSeccomp,
+                        {"resolver", "resolver",
+                         "questions to port 53 of any address reach the supervisor's resolver; "
+                         "only names that policy allows are asked of the host's"});
 }
 
 // The floor: the program itself can bind and connect no TCP socket, whatever a call would ask for.
 Control network_floor_control(const PreparedFacts& facts) {
-  Control control =
-      control_of(facts, "network_floor", Domain::kNetworkEgress, Step::kInnerLandlock);
-  serve_policy(facts, control);
-  control.mechanism = "landlock";
-  control.note = "TCP ports can neither be bound nor connected to (Landlock network rights " +
-                 hex_mask(facts.inner_ruleset->handled_net) + ", no rule)";
-  return control;
+  return policy_control(
+      facts, Domain::kNetworkEgress, Step::kInnerLandlock,
+      {"network_floor", "landlock",
+       "TCP ports can neither be bound nor connected to (Landlock network rights " +
+           hex_mask(facts.inner_ruleset->handled_net) + ", no rule)"});
 }
 
 void add_network_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
@@ -237,21 +245,12 @@ void add_network_controls(const PreparedFacts& facts, std::vector<Control>& cont
   }
 }
 
-Control ipc_control(const PreparedFacts& facts, std::string id, Step step, std::string mechanism,
-                    std::string note) {
-  Control control = control_of(facts, std::move(id), Domain::kIpc, step);
-  serve_policy(facts, control);
-  control.mechanism = std::move(mechanism);
-  control.note = std::move(note);
-  return control;
-}
-
 void add_ipc_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
   const IpcSpec& ipc = facts.filter.ipc;
   const auto add = [&](bool stated, std::string id, std::string note) {
     if (stated) {
-      controls.push_back(ipc_control(facts, std::move(id), Step::kSeccomp,
-                                     "seccomp_user_notification", std::move(note)));
+      controls.push_back(policy_control(facts, Domain::kIpc, Step::kSeccomp,
+                                        {std::move(id), kNotification, std::move(note)}));
     }
   };
   add(ipc.sockets_stated, "unix_sockets",
@@ -262,8 +261,9 @@ void add_ipc_controls(const PreparedFacts& facts, std::vector<Control>& controls
       "of the tree");
   if (!ipc.abstract_rule.empty()) {
     controls.push_back(
-        ipc_control(facts, "abstract_scope", Step::kLandlock, "landlock_scope",
-                    "abstract unix sockets that were made outside cannot be reached"));
+        policy_control(facts, Domain::kIpc, Step::kLandlock,
+                       {"abstract_scope", "landlock_scope",
+                        "abstract unix sockets that were made outside cannot be reached"}));
   }
 }
 

@@ -64,39 +64,24 @@ void append(BrokerOrder* order, std::uint32_t what, const process::Fd& fd, std::
 }  // namespace
 
 FileCalls::FileCalls(const BrokerCallsSetup& setup, const FileSpec& spec)
-    : broker_(setup.broker),
-      broker_pid_(setup.broker_pid),
+    : broker_pid_(setup.broker_pid),
       rights_(setup.rights),
       listener_(setup.listener),
-      spec_(spec) {}
+      spec_(spec),
+      calls_(setup, 1) {}
 
 FileCalls::~FileCalls() = default;
 
-std::vector<FinishedCall> FileCalls::take_finished() {
-  return std::exchange(finished_, {});
+void FileCalls::cancel_interrupted(Clock::time_point now) {
+  calls_.cancel_interrupted(now);
 }
 
 void FileCalls::forget(std::uint64_t notification) {
-  forget_call(notification, &calls_, &queue_);
-}
-
-bool FileCalls::holds(std::uint64_t notification) const {
-  return std::any_of(calls_.begin(), calls_.end(), [notification](const auto& entry) {
-    return entry.second->notification == notification;
-  });
-}
-
-void FileCalls::cancel_interrupted(Clock::time_point now) {
-  cancel_calls(listener_, broker_, calls_, now);
+  calls_.forget(notification);
 }
 
 void FileCalls::begin(const seccomp_notif& notified, Caller caller) {
-  const std::uint64_t id = last_ += 2;
-  auto& call = *calls_.emplace(id, std::make_unique<InFlight>()).first->second;
-  call.id = id;
-  call.notification = notified.id;
-  call.tid = static_cast<pid_t>(notified.pid);
-  call.caller = std::move(caller);
+  InFlight& call = calls_.add(notified, std::move(caller));
   if (auto request = read_file_request(notified.data)) {
     if (*request) {
       call.request = **request;
@@ -108,9 +93,7 @@ void FileCalls::begin(const seccomp_notif& notified, Caller caller) {
   } else {
     fail(call, Error(ErrorCode::kIntegrity, "not a call on files", EPERM));
   }
-  if (!finished_.empty() && !listener_.still_blocked(notified.id)) {
-    finished_.back().events.clear();  // what was read may be of somebody who was given the number
-  }
+  calls_.drop_unsure(notified.id);
 }
 
 Result<void> FileCalls::start(InFlight& call) {
@@ -188,9 +171,7 @@ void FileCalls::order_names(InFlight& call) {
 }
 
 void FileCalls::dispatch(InFlight& call) {
-  if (!queue_.empty() || !try_send(call)) {
-    queue_.push_back(call.id);
-  }
+  calls_.dispatch(call, [this](InFlight& one) { return try_send(one); });
 }
 
 // False: not yet. The call may be gone afterwards.
@@ -200,41 +181,24 @@ bool FileCalls::try_send(InFlight& call) {
     finish(call, EINTR);
     return true;
   }
-  const Result<bool> sent = broker_.send(call.id, call.order);
+  const Result<bool> sent = calls_.send(call);
   if (!sent) {
-    if (!is_kernel_answer(sent.error())) {
-      broken_ = sent.error();
-    }
     fail(call, sent.error());
-    return true;
   }
-  if (*sent) {
-    call.sent = Clock::now();
-    call.interrupted = false;
-  }
-  return *sent;
+  return !sent || *sent;
 }
 
 Result<void> FileCalls::send_queued() {
-  while (!broken_ && !queue_.empty()) {
-    const auto found = calls_.find(queue_.front());
-    if (found != calls_.end() && !try_send(*found->second)) {
-      break;
-    }
-    queue_.pop_front();
-  }
-  return broken_ ? Result<void>(*broken_) : Result<void>();
+  return calls_.send_queued([this](InFlight& call) { return try_send(call); });
 }
 
 void FileCalls::accept(BrokerAnswer answer) {
-  const auto found = calls_.find(answer.call);
-  if (found == calls_.end() || found->second->sent == Clock::time_point()) {
-    return;  // of a call that was forgotten
+  InFlight* call = calls_.take_answered(answer.call);
+  if (call == nullptr) {
+    return;
   }
-  InFlight& call = *found->second;
-  call.sent = Clock::time_point();
-  if (const Result<void> gone_on = go_on(call, answer); !gone_on) {
-    fail(call, gone_on.error());
+  if (const Result<void> gone_on = go_on(*call, answer); !gone_on) {
+    fail(*call, gone_on.error());
   }
 }
 
@@ -270,9 +234,8 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
 Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
   call.described = describe(call, answer);
   const ResolvedFile& file = call.described.file;
-  if ((answer.places[0].found.flags & wire::kPlaceByProcess) != 0 && !file.path.empty() &&
-      file.parents.empty() && wants_parents(spec_, file.path)) {
-    return Error(ErrorCode::kConflict, "what a link of proc leads to has been moved", EACCES);
+  if (!file.path.empty() && file.parents.empty()) {
+    return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
   }
   FileVerdict verdict = judge_file(spec_, call.described);
   if (!verdict.perform) {
@@ -334,19 +297,13 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
   return {};
 }
 
-// Takes the call off the list: it is not to be used afterwards.
+// The call is not to be used afterwards.
 void FileCalls::finish(InFlight& call, std::int64_t os_errno) {
   FinishedCall finished;
-  finished.notification = call.notification;
-  finished.tid = call.tid;
-  finished.caller = std::move(call.caller);
   finished.os_errno = os_errno;
-  finished.signal = call.signal;
   finished.opened = std::move(call.opened);
   finished.close_on_exec = call.request.close_on_exec;
-  finished.events = std::move(call.events);
-  finished_.push_back(std::move(finished));
-  calls_.erase(call.id);
+  calls_.finish(call, std::move(finished));
 }
 
 }  // namespace aasm::backend_native

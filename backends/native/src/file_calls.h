@@ -5,9 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,17 +45,16 @@ class FileCalls {
   void accept(BrokerAnswer answer);
   // What could not be sent before. An error: the broker is gone.
   schema::Result<void> send_queued();
-  bool has_queued() const { return !queue_.empty(); }
+  bool has_queued() const { return calls_.has_queued(); }
 
   // To be called every kLookEvery while waiting().
   void cancel_interrupted(Clock::time_point now);
 
   // In the order in which they ended.
-  std::vector<FinishedCall> take_finished();
+  std::vector<FinishedCall> take_finished() { return calls_.take_finished(); }
   // A call that somebody else has answered; what the broker says of it is thrown away.
   void forget(std::uint64_t notification);
-  bool holds(std::uint64_t notification) const;
-  bool waiting() const { return !calls_.empty(); }
+  bool waiting() const { return calls_.waiting(); }
 
  private:
   struct InFlight;
@@ -79,16 +75,11 @@ class FileCalls {
   void note_fault(InFlight& call, std::int64_t os_errno);
   void finish(InFlight& call, std::int64_t os_errno);
 
-  const BrokerClient& broker_;
   pid_t broker_pid_;
   const BrokerRights& rights_;
   const Listener& listener_;
   const FileSpec& spec_;
-  std::uint64_t last_ = 1;  // odd numbers
-  CallsInFlight<InFlight> calls_;
-  std::deque<std::uint64_t> queue_;  // not yet sent
-  std::vector<FinishedCall> finished_;
-  std::optional<schema::Error> broken_;
+  CallsInFlight<InFlight> calls_;  // of odd numbers
 };
 
 }  // namespace aasm::backend_native

@@ -1,10 +1,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -26,15 +24,12 @@ namespace {
 // The name behind where it begins, as it is written: for one that leads nowhere. By itself where
 // that is deeper than the kernel writes paths.
 std::string written_path(const process::Fd& start, const std::string& name) {
-  std::array<char, 4096> path{};
-  const ssize_t size = start ? ::readlink(("/proc/self/fd/" + std::to_string(start.get())).c_str(),
-                                          path.data(), path.size())
-                             : -1;
-  if (size <= 0) {
+  if (!start) {
     return name;
   }
-  const std::string directory(path.data(), static_cast<std::size_t>(size));
-  return directory == "/" ? directory + name : directory + "/" + name;
+  const Result<std::string> directory =
+      process::read_link("/proc/self/fd/" + std::to_string(start.get()));
+  return !directory ? name : *directory + (*directory == "/" ? "" : "/") + name;
 }
 
 // A pipe, a memfd and what was removed have none: their links of proc(5) say something else.

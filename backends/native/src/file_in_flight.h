@@ -9,11 +9,7 @@
 namespace aasm::backend_native {
 
 // One call on its way. Lives from its notification to its end.
-struct FileCalls::InFlight {
-  std::uint64_t id = 0;  // the broker's number for it
-  std::uint64_t notification = 0;
-  pid_t tid = 0;
-  Caller caller;
+struct FileCalls::InFlight : BrokeredCall {
   FileRequest request;
   std::string first_name;  // as the caller wrote it
   std::string second_name;
@@ -26,14 +22,7 @@ struct FileCalls::InFlight {
   FileCall described;
   bool judged_as_new = false;
   int turns = 0;
-
-  BrokerOrder order;
-  Clock::time_point sent;    // to the broker; zero: not out
-  bool interrupted = false;  // cancelled for a signal of the caller
-
   process::Fd opened;
-  int signal = 0;
-  std::vector<schema::Event> events;
 
   // Puts request.call and the names into the order.
   void set_names(const std::string& first, const std::string& second, bool has_second) {

@@ -6,15 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "aasm/planner/paths.h"
+
 namespace aasm::backend_native {
 namespace {
 
 using Names = std::vector<std::string>;
-
-bool covers(std::string_view upper, std::string_view path) {
-  return path.starts_with(upper) &&
-         (path.size() == upper.size() || upper == "/" || path[upper.size()] == '/');
-}
 
 // Whether `names` begins with `start`, from its number `from` on.
 bool begins_with(const Names& names, std::size_t from, const Names& start) {
@@ -26,10 +23,10 @@ Standing by_path(const FileDenial& denial, const ResolvedFile& file) {
   if (file.path.empty()) {
     return Standing::kElsewhere;
   }
-  if (covers(denial.path, file.path)) {
+  if (planner::path_covers(denial.path, file.path)) {
     return Standing::kInside;
   }
-  return covers(file.path, denial.path) ? Standing::kAbove : Standing::kElsewhere;
+  return planner::path_covers(file.path, denial.path) ? Standing::kAbove : Standing::kElsewhere;
 }
 
 // `id` is the file itself or a directory above it, and `names` from number `from` on lead from
@@ -57,7 +54,7 @@ std::string path_from(const std::string& place, const Names& names, std::size_t 
 // How a grant covers a file: the path of the file as the grant names it. nullopt: not at all.
 std::optional<std::string> covered(const FileGrant& grant, const ResolvedFile& file,
                                    const Names& names, bool name) {
-  if (!file.path.empty() && covers(grant.path, file.path) &&
+  if (!file.path.empty() && planner::path_covers(grant.path, file.path) &&
       (!name || grant.path.size() != file.path.size())) {
     return file.path;
   }

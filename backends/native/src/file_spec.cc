@@ -1,16 +1,14 @@
 #include "file_spec.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <charconv>
 #include <string_view>
 #include <utility>
 
-#include "aasm/process/fd.h"
-
 #include "file_mounts.h"
 #include "lowering.h"
+#include "mountinfo.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -22,8 +20,6 @@ using schema::PolicyRule;
 using schema::Requirement;
 using schema::RuleEffect;
 using schema::SelectorType;
-
-constexpr std::size_t kMaxMountinfo = std::size_t{16} * 1024 * 1024;
 
 std::uint64_t mask_of(std::string_view hex) {
   std::uint64_t mask = 0;
@@ -70,11 +66,6 @@ void add_denial(const PolicyRule& rule, Domain domain, const std::string& mounti
   for (const std::string& place : mounts_from_below(mountinfo, path)) {
     spec.denials.push_back({rule.id, domain, place, ways_to(place)});
   }
-}
-
-schema::Result<std::string> read_mountinfo() {
-  const process::Fd file = AASM_TRY(process::open_file("/proc/self/mountinfo", O_RDONLY));
-  return process::read_all(file.borrow(), kMaxMountinfo);
 }
 
 void add_denials(const Requirement& requirement, const std::string& mountinfo, FileSpec& spec) {

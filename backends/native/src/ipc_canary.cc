@@ -1,24 +1,23 @@
 #include "ipc_canary.h"
 
-#include <linux/audit.h>
 #include <signal.h>
 #include <sys/ipc.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "classify.h"
+#include "left_behind.h"
+#include "syscall_names.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -27,27 +26,6 @@ using schema::Domain;
 using schema::Purpose;
 
 constexpr std::string_view kPrefix = "socket.";
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_X86_64;
-#else
-constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_AARCH64;
-#endif
-
-void remove_left_behind(const std::string& directory) {
-  std::error_code ignored;
-  std::filesystem::directory_iterator entries(directory, ignored);
-  for (; !ignored && entries != std::filesystem::directory_iterator(); entries.increment(ignored)) {
-    const std::string name = entries->path().filename().string();
-    pid_t owner = 0;
-    if (name.starts_with(kPrefix)) {
-      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), owner);
-    }
-    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) {
-      ::unlink(entries->path().c_str());
-    }
-  }
-}
 
 // A bound datagram socket and its address; no descriptor where that fails.
 process::Fd bind_socket(const sockaddr_un& asked, socklen_t size, std::string& address) {
@@ -203,7 +181,7 @@ IpcCanaryObjects::IpcCanaryObjects(const IpcSpec& spec, const std::string& direc
 }
 
 void IpcCanaryObjects::bind_path(const std::string& directory) {
-  remove_left_behind(directory);
+  remove_left_behind(directory, kPrefix, ::unlink);
   const std::string path = directory + "/" + std::string(kPrefix) + std::to_string(::getpid());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

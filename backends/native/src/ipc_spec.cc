@@ -8,19 +8,15 @@
 #include <optional>
 #include <utility>
 
+#include "rule_obstacle.h"
+
 namespace aasm::backend_native {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
 using schema::PolicyRule;
 using schema::Result;
 using schema::RuleEffect;
 using schema::SelectorType;
-
-Error obstacle(const PolicyRule& rule, const std::string& why) {
-  return Error(ErrorCode::kUnsupported, "rule " + rule.id + ": " + why);
-}
 
 Result<void> add_socket(const PolicyRule& rule, IpcSpec& spec) {
   if (rule.effect != RuleEffect::kAllow) {

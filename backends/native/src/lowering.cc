@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "aasm/planner/paths.h"
+
 #include "ipc_spec.h"
 #include "network_spec.h"
 #include "process_limits.h"
@@ -22,17 +24,10 @@ using schema::RuleEffect;
 using schema::SelectorType;
 
 // Whether one path is the other or lies above it, by components.
-bool covers(std::string_view upper, std::string_view path) {
-  if (path.substr(0, upper.size()) != upper) {
-    return false;
-  }
-  return path.size() == upper.size() || upper == "/" || path[upper.size()] == '/';
-}
-
 bool overlap(const PolicyRule& one, const PolicyRule& other) {
   const std::string& a = one.selector.value.bytes();
   const std::string& b = other.selector.value.bytes();
-  return covers(a, b) || covers(b, a);
+  return planner::path_covers(a, b) || planner::path_covers(b, a);
 }
 
 const PolicyRule* grant_beneath(const Requirement& requirement, const PolicyRule& deny,

@@ -2,19 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <ctime>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "aasm/process/fd.h"
 #include "aasm/process/proc_status.h"
+
+#include "left_behind.h"
+#include "mountinfo.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -60,25 +59,14 @@ std::optional<std::string_view> own_path(std::string_view own_groups) {
   return std::nullopt;
 }
 
-// "35 31 0:32 ROOT PLACE rw - cgroup NAME rw,memory" (proc(5)).
-std::optional<std::string> place_of(std::string_view path, std::string_view mount) {
-  constexpr std::size_t kRoot = 3;
-  constexpr std::size_t kPlace = 4;
-  const std::size_t dash = mount.find(" - ");
-  if (dash == std::string_view::npos) {
+// Where `mount` shows the group `path`; nullopt: it is of something else, or of groups elsewhere.
+std::optional<std::string> place_of(std::string_view path, const Mount& mount) {
+  const std::string_view root = mount.root == "/" ? std::string_view() : mount.root;
+  if (mount.type != "cgroup" || !names_controller(mount.super_options) || !path.starts_with(root) ||
+      (path.size() > root.size() && path[root.size()] != '/')) {
     return std::nullopt;
   }
-  const std::vector<std::string_view> before = split(mount.substr(0, dash), ' ');
-  const std::vector<std::string_view> after = split(mount.substr(dash + 3), ' ');
-  if (before.size() <= kPlace || after.size() < 3 || after[0] != "cgroup" ||
-      !names_controller(after[2])) {
-    return std::nullopt;
-  }
-  const std::string_view root = before[kRoot] == "/" ? "" : before[kRoot];
-  if (!path.starts_with(root) || (path.size() > root.size() && path[root.size()] != '/')) {
-    return std::nullopt;  // our group lies outside of what is mounted here
-  }
-  return std::string(before[kPlace]) + std::string(path.substr(root.size()));
+  return mount.place + std::string(path.substr(root.size()));
 }
 
 Result<void> write_value(const std::string& path, const std::string& value) {
@@ -89,22 +77,6 @@ Result<void> write_value(const std::string& path, const std::string& value) {
   return {};
 }
 
-// Of supervisors that have gone; a group in which somebody still is cannot be removed.
-void remove_left_behind(const std::string& folder) {
-  std::error_code ignored;
-  std::filesystem::directory_iterator entries(folder, ignored);
-  for (; !ignored && entries != std::filesystem::directory_iterator(); entries.increment(ignored)) {
-    const std::string name = entries->path().filename().string();
-    pid_t owner = 0;
-    if (name.starts_with(kPrefix)) {
-      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), owner);
-    }
-    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) {
-      ::rmdir(entries->path().c_str());
-    }
-  }
-}
-
 }  // namespace
 
 Result<std::string> memory_group_folder(std::string_view own_groups, std::string_view mounts) {
@@ -113,7 +85,7 @@ Result<std::string> memory_group_folder(std::string_view own_groups, std::string
     return Error(ErrorCode::kUnsupported,
                  "this host has no control groups of version 1 with the controller memory");
   }
-  for (const std::string_view mount : split(mounts, '\n')) {
+  for (const Mount& mount : read_mounts(mounts)) {
     if (const std::optional<std::string> place = place_of(*path, mount)) {
       return *place == "/" ? *place : place->substr(0, place->find_last_not_of('/') + 1);
     }
@@ -124,7 +96,7 @@ Result<std::string> memory_group_folder(std::string_view own_groups, std::string
 
 Result<std::string> own_memory_groups() {
   const std::string groups = AASM_TRY(process::read_small_file("/proc/self/cgroup"));
-  const std::string mounts = AASM_TRY(process::read_small_file("/proc/self/mountinfo"));
+  const std::string mounts = AASM_TRY(read_mountinfo());
   std::string folder = AASM_TRY(memory_group_folder(groups, mounts));
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     const int os_errno = errno;
@@ -135,7 +107,7 @@ Result<std::string> own_memory_groups() {
 
 Result<MemoryGroup> MemoryGroup::make(std::uint64_t bytes) {
   const std::string folder = AASM_TRY(own_memory_groups());
-  remove_left_behind(folder);
+  remove_left_behind(folder, kPrefix, ::rmdir);  // one with somebody in it stays
   MemoryGroup group;
   const std::string path = folder + "/" + std::string(kPrefix) + std::to_string(::getpid());
   ::rmdir(path.c_str());  // of a supervisor that had our number

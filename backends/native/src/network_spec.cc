@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rule_obstacle.h"
+
 namespace aasm::backend_native {
 namespace {
 
@@ -15,10 +17,6 @@ using schema::Requirement;
 using schema::Result;
 using schema::RuleEffect;
 using schema::SelectorType;
-
-Error obstacle(const PolicyRule& rule, const std::string& why) {
-  return Error(ErrorCode::kUnsupported, "rule " + rule.id + ": " + why);
-}
 
 Result<Endpoint> parse_endpoint(const PolicyRule& rule) {
   const std::string& text = rule.selector.value.bytes();

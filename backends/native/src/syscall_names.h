@@ -1,5 +1,7 @@
 #pragma once
 
+#include <linux/audit.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +17,10 @@ enum class SyscallArch : std::uint8_t { kX86_64, kX32, kI386, kAarch64, kOther }
 
 #if defined(__x86_64__)
 inline constexpr SyscallArch kNativeArch = SyscallArch::kX86_64;
+inline constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_X86_64;  // of seccomp_data
 #elif defined(__aarch64__)
 inline constexpr SyscallArch kNativeArch = SyscallArch::kAarch64;
+inline constexpr std::uint32_t kNativeAuditArch = AUDIT_ARCH_AARCH64;
 #else
 #error "aasm-native knows x86_64 and aarch64"
 #endif

@@ -72,12 +72,6 @@ long open_without_waiting(const wire::BrokerFile& file, Opening opening) {
 long act_open(const wire::BrokerFile& file, FilePlaces& places, bool may_wait) {
   const Place& place = places.first;
   wire::BrokerPlace found = place.found;
-  if (place.through_link && places.target < 0) {
-    const long result = open_target(places);
-    if (result < 0) {
-      return result;
-    }
-  }
   if (places.target >= 0) {
     look_at(places.target, "", AT_EMPTY_PATH, found);
     if (creates_first(file) && (found.mode & kTypeMask) == kTypeDirectory) {

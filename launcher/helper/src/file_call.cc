@@ -19,6 +19,7 @@ struct FileTurn {
   const wire::BrokerFile& file;
   const char* names[2];
   FilePlaces places;
+  size_t told;  // bytes of the reply so far
 };
 
 bool is_turn(const FileTurn& turn, BrokerTurn wanted) {
@@ -44,18 +45,14 @@ size_t path_of_descriptor(int fd, char* to) {
   return size > 0 ? static_cast<size_t>(size) : 0;
 }
 
-// Writes the path of `place` to `to`, which holds kMaxBrokerPlacePath bytes. Its size; 0: it cannot
-// be said.
-size_t path_of(const Place& place, char* to) {
-  if (place.through_link) {
-    const long size =
-        raw_call(__NR_readlinkat, place.parent, address(place.last), address(to), kMaxName);
-    if (size > 0 && to[0] == '/') {
-      return static_cast<size_t>(size);
-    }
-  }
+// Writes the path of a name in its directory to `to`, which holds kMaxBrokerPlacePath bytes. Its
+// size; 0: the kernel does not write paths of that length, or there is no way to it from the root.
+size_t path_of_name(const Place& place, char* to) {
   size_t size = path_of_descriptor(place.parent, to);
-  const size_t last = size == 0 ? 0 : shown_size(place.last);
+  if (size == 0 || to[0] != '/') {
+    return 0;
+  }
+  const size_t last = shown_size(place.last);
   if (last != 0 && to[size - 1] != '/') {
     to[size++] = '/';
   }
@@ -72,20 +69,6 @@ int held_of(const FilePlaces& places) {
   return by_name ? -1 : places.opened >= 0 ? places.opened : places.target;
 }
 
-// Whether a directory that the call would be made in, or what it is about, lies deeper than the
-// kernel writes paths: what cannot be named can be neither judged by its path nor recorded.
-bool is_unnamed(const FilePlaces& places, char* scratch) {
-  const Place* found[2] = {&places.first, &places.second};
-  for (const Place* place : found) {
-    const int fd = place->through_link ? -1 : place->parent;
-    if (fd >= 0 && (path_of_descriptor(fd, scratch) == 0 || scratch[0] != '/')) {
-      return true;
-    }
-  }
-  const int held = held_of(places);
-  return held >= 0 && path_of_descriptor(held, scratch) == 0;
-}
-
 // Descriptors that go back with a reply.
 struct Given {
   int fds[wire::kMaxBrokerGiven + 1];
@@ -99,35 +82,49 @@ struct Given {
   }
 };
 
-void answer_turn(FileTurn& turn, long result) {
-  BrokerCall& call = turn.call;
-  FilePlaces& places = turn.places;
+wire::BrokerFileReply* reply_of(const FileTurn& turn) {
   // SAFETY: the buffer is aligned to eight and larger.
-  auto* reply = reinterpret_cast<wire::BrokerFileReply*>(call.places);
+  return reinterpret_cast<wire::BrokerFileReply*>(turn.call.places);
+}
+
+// Writes what has been found into the reply. False: the path of some of it cannot be said, so it
+// can be neither judged by that nor recorded.
+bool tell_places(FileTurn& turn) {
+  const FilePlaces& places = turn.places;
+  wire::BrokerFileReply* reply = reply_of(turn);
   *reply = {};
-  size_t size = sizeof(*reply);
+  turn.told = sizeof(*reply);
   const Place* found[2] = {&places.first, &places.second};
-  for (uint32_t i = 0; i < 2 && !is_turn(turn, BrokerTurn::kAct); ++i) {
-    size_t path = 0;
+  bool named = true;
+  for (uint32_t i = 0; i < 2; ++i) {
+    wire::BrokerPlace& place = reply->places[i];
+    char* text = turn.call.places + turn.told;
     const int held = i == 0 ? held_of(places) : -1;
     if (held >= 0) {
-      look_at(held, "", AT_EMPTY_PATH, reply->places[i]);
-      path = path_of_descriptor(held, call.places + size);
+      look_at(held, "", AT_EMPTY_PATH, place);
+      place.path_size = static_cast<uint32_t>(path_of_descriptor(held, text));
+      named = named && place.path_size > 0;
     } else if (found[i]->parent >= 0) {
-      reply->places[i] = found[i]->found;
-      path = path_of(*found[i], call.places + size);
+      place = found[i]->found;
+      place.path_size = static_cast<uint32_t>(path_of_name(*found[i], text));
+      named = named && place.path_size > 0;
     }
-    reply->places[i].path_size = static_cast<uint32_t>(path);
-    reply->places[i].flags |= found[i]->through_link ? wire::kPlaceByProcess : 0U;
-    size += path;
+    place.flags |= found[i]->through_link ? wire::kPlaceByProcess : 0U;
+    turn.told += place.path_size;
     if (is_turn(turn, BrokerTurn::kResolve)) {
       const char* last = found[i]->last;
-      reply->places[i].last_size = length_of(last);
+      place.last_size = length_of(last);
       for (; *last != '\0'; ++last) {
-        call.places[size++] = *last;
+        turn.call.places[turn.told++] = *last;
       }
     }
   }
+  return named;
+}
+
+void answer_turn(const FileTurn& turn, long result) {
+  const FilePlaces& places = turn.places;
+  wire::BrokerFileReply* reply = reply_of(turn);
   Given given = {};
   if (is_turn(turn, BrokerTurn::kResolve) && result >= 0) {
     given.add(wire::kGivenFirst, places.first.parent, *reply);
@@ -139,7 +136,7 @@ void answer_turn(FileTurn& turn, long result) {
   }
   wire::BrokerReply header = {};
   header.result = result;
-  send_reply(call, header, {call.places, size}, given.fds, given.count);
+  send_reply(turn.call, header, {turn.call.places, turn.told}, given.fds, given.count);
 }
 
 void close_if_open(int fd) {
@@ -240,6 +237,18 @@ long hold_places(FileTurn& turn) {
   return became_link && follows_first(turn.file) ? -kEagain : 0;
 }
 
+long find_and_tell(FileTurn& turn) {
+  const Place& first = turn.places.first;
+  long result = find_places(turn);
+  if (result >= 0 && is_turn(turn, BrokerTurn::kResolve)) {
+    result = hold_places(turn);
+  } else if (result >= 0 && first.through_link) {
+    result = open_target(turn.places);
+  }
+  const bool named = tell_places(turn);
+  return result >= 0 && !named ? kUnnamed : result;
+}
+
 long make_turn(FileTurn& turn, bool may_wait) {
   const wire::BrokerFile& file = turn.file;
   const long valid = check_how(file);
@@ -247,22 +256,18 @@ long make_turn(FileTurn& turn, bool may_wait) {
     return valid;
   }
   if (file.resolve != 0) {
+    if (!may_wait) {
+      return kMustWait;
+    }
     const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
-    return may_wait ? act_in_one_piece(file, start, turn.names[0], turn.places) : kMustWait;
+    const long result = act_in_one_piece(file, start, turn.names[0], turn.places);
+    return tell_places(turn) || result < 0 ? result : kUnnamed;
   }
-  long result = is_turn(turn, BrokerTurn::kAct) ? take_places(turn) : find_places(turn);
-  if (result >= 0 && is_turn(turn, BrokerTurn::kResolve)) {
-    result = hold_places(turn);
-    return result >= 0 && is_unnamed(turn.places, turn.call.places) ? kUnnamed : result;
-  }
-  if (result >= 0 && is_turn(turn, BrokerTurn::kWhole) &&
-      is_unnamed(turn.places, turn.call.places)) {
-    return kUnnamed;
-  }
-  if (result >= 0) {
-    result = act(file, turn.names[1], turn.places, may_wait);
-  }
-  return result;
+  const bool acts = is_turn(turn, BrokerTurn::kAct);
+  const long result = acts ? take_places(turn) : find_and_tell(turn);
+  return result < 0 || is_turn(turn, BrokerTurn::kResolve)
+             ? result
+             : act(file, turn.names[1], turn.places, may_wait);
 }
 
 // A name that became a link after it was looked at is looked up anew.
@@ -303,7 +308,9 @@ bool check_file_call(const BrokerCall& call) {
 bool make_file_call(BrokerCall& call, bool may_wait) {
   const FileSections sections = file_sections(call);
   const wire::BrokerFile& file = *sections.file;
-  FileTurn turn = {call, file, {sections.names, sections.names + file.first_size}, {}};
+  FileTurn turn = {call, file, {sections.names, sections.names + file.first_size}, {}, 0};
+  *reply_of(turn) = {};
+  turn.told = sizeof(wire::BrokerFileReply);
   raw_call(__NR_umask, call.request.mode_mask);
   const long result = make_steady_turn(turn, may_wait);
   if (result == kUnnamed) {
