@@ -142,7 +142,8 @@ std::string no_denial_text(const IsolationReport& report) {
   const std::string seen =
       names_where(report, [](const DomainReport& row) { return row.claim.may_state_absence(); });
   return seen.empty() ? "no refused action is recorded, and that says nothing"
-                      : "no denial was recorded on " + seen;
+                      : "no denial was recorded on " + seen +
+                            ", of what their channels see (the report says what that is)";
 }
 
 std::string denial_lines(const IsolationReport& report) {
