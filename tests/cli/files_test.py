@@ -360,10 +360,11 @@ class DenialsTest(FilesCase):
             ends = [os.open(place, os.O_PATH) for place in ("open", "shut")]
             base = os.dup(ends[0])
             change = lambda i: os.dup2(ends[i], base)
-        if kind == "link of proc":
-            ends = [os.open(place + "/name", os.O_PATH) for place in ("open", "shut")]
+        if "link of proc" in kind:
+            rest = "/name" if kind == "directory by its link of proc" else ""
+            ends = [os.open(place + ("" if rest else "/name"), os.O_PATH) for place in ("open", "shut")]
             flipped = os.dup(ends[0])
-            buffer.value = b"/proc/self/fd/%d" % flipped
+            buffer.value = b"/proc/self/fd/%d%s" % (flipped, rest.encode())
             change = lambda i: os.dup2(ends[i], flipped)
         thread = flipping(change)
         seen = {"allowed": 0, "refused": 0, "other": 0}
@@ -418,6 +419,9 @@ class DenialsTest(FilesCase):
 
     def test_a_descriptor_reached_by_its_link_of_proc_that_flips_does_not_either(self):
         self.flip("link of proc")
+
+    def test_a_directory_reached_by_its_link_of_proc_that_flips_does_not_either(self):
+        self.flip("directory by its link of proc")
 
 
 if __name__ == "__main__":
