@@ -8,10 +8,6 @@ namespace {
 constexpr std::uint8_t kPointerBits = 0xC0;
 constexpr std::size_t kHeaderBytes = 12;
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
@@ -23,6 +19,10 @@ std::string escaped(char c) {
 }
 
 }  // namespace
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 std::optional<Name> read_name(std::span<const std::uint8_t> message, std::size_t at,
                               Pointers pointers) {

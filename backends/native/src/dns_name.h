@@ -31,6 +31,9 @@ std::optional<Name> read_name(std::span<const std::uint8_t> message, std::size_t
 // '-' or '_' is written "\046", so that a dot inside a label is none.
 std::string name_text(std::string_view wire);
 
+// Case does not count in names (RFC 4343); other than of ASCII there is none.
+char lower(char c);
+
 // The reverse, for names that policy, file of hosts and host configuration write: none of those
 // escapes. nullopt: a label or the whole is too long, or a label is empty or has to be escaped.
 std::optional<std::string> name_wire(std::string_view text);

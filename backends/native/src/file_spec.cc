@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -68,11 +69,20 @@ void add_denial(const PolicyRule& rule, Domain domain, const std::string& mounti
   }
 }
 
+// Execution is taken out of no grant (docs/decisions/0020).
+bool denies_path(const PolicyRule& rule) {
+  return rule.effect == RuleEffect::kDeny && rule.selector.type == SelectorType::kPathPrefix &&
+         rule.operation != "execute";
+}
+
+bool denies_paths(const Requirement* requirement) {
+  return requirement != nullptr &&
+         std::any_of(requirement->rules.begin(), requirement->rules.end(), denies_path);
+}
+
 void add_denials(const Requirement& requirement, const std::string& mountinfo, FileSpec& spec) {
   for (const PolicyRule& rule : requirement.rules) {
-    const bool of_path =
-        rule.effect == RuleEffect::kDeny && rule.selector.type == SelectorType::kPathPrefix;
-    if (of_path && rule.operation != "execute") {
+    if (denies_path(rule)) {
       add_denial(rule, requirement.domain, mountinfo, spec);
     }
   }
@@ -107,8 +117,10 @@ schema::Result<FileSpec> make_file_spec(const std::vector<Requirement>& requirem
   const Requirement* write = requirement_on(requirements, Domain::kFilesystemWrite);
   FileSpec spec;
   spec.level = file_level(read, write);
-  const std::string mountinfo =
-      AASM_TRY_CONTEXT(read_mountinfo(), "looking for mounts of what is denied");
+  std::string mountinfo;
+  if (denies_paths(read) || denies_paths(write)) {
+    mountinfo = AASM_TRY_CONTEXT(read_mountinfo(), "looking for mounts of what is denied");
+  }
   // Those of writing first: a call that changes names cites its own domain where it can.
   if (write != nullptr) {
     spec.write_stated = true;

@@ -76,7 +76,7 @@ class CallsInFlight {
   CallsInFlight(const BrokerCallsSetup& setup, std::uint64_t first)
       : listener_(setup.listener), broker_(setup.broker), last_(first) {}
 
-  Call& add(const seccomp_notif& notified, Caller caller) {
+  Call& add(const seccomp_notif& notified, Caller&& caller) {
     const std::uint64_t id = last_ += 2;
     Call& call = *calls_.emplace(id, std::make_unique<Call>()).first->second;
     call.id = id;

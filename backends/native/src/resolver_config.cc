@@ -13,6 +13,8 @@
 #include "aasm/process/fd.h"
 #include "aasm/schema/address_range.h"
 
+#include "dns_name.h"
+
 namespace aasm::backend_native {
 namespace {
 
@@ -59,9 +61,8 @@ bool same_host(std::string_view written, std::string_view name) {
   if (!written.empty() && written.back() == '.') {
     written.remove_suffix(1);
   }
-  return std::equal(written.begin(), written.end(), name.begin(), name.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
+  return std::equal(written.begin(), written.end(), name.begin(), name.end(),
+                    [](char a, char b) { return dns::lower(a) == b; });
 }
 
 std::string read_text(const char* path) {
