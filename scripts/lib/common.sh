@@ -37,6 +37,13 @@ need_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
+# tests_at_once : half as many again as there are processors, because many of the tests wait.
+tests_at_once() {
+  local processors
+  processors=$(nproc)
+  echo $((processors + (processors + 1) / 2))
+}
+
 # build_preset NAME [TARGET...] : configures once, then builds incrementally.
 build_preset() {
   local preset=$1
