@@ -21,7 +21,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build ccache pkg-config linux-libc-dev
   libbotan-2-dev libsqlite3-dev libsqlitecpp-dev libyaml-cpp-dev nlohmann-json3-dev
   libcli11-dev libseccomp-dev)
 TEST_PACKAGES=(libgtest-dev libgmock-dev python3 git gcc make bash util-linux procps strace
-  python3-cryptography python3-jsonschema)
+  python3-cryptography python3-jsonschema musl-tools libc-ares-dev)
 CHECK_PACKAGES=(clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev)
 
 # need_packages NAME... : installs what is missing of the named Debian packages.

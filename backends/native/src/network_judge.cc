@@ -166,13 +166,19 @@ const NetworkRule* rule_by_name(const NetworkSpec& spec, const InternetAddress& 
   return allows;
 }
 
-// getaddrinfo(3) puts addresses in order by connecting datagram sockets to them.
+// getaddrinfo(3) puts addresses in order by connecting datagram sockets to them: at the port that
+// it was asked for, 0 without one (glibc, c-ares), or always at the same (musl).
 bool asks_for_source(const NetworkSpec& spec, NetworkCall call, const InternetAddress& address,
                      std::string_view protocol) {
+  constexpr std::uint16_t kMuslPort = 65535;
+  if (call != NetworkCall::kConnect || protocol != "udp" || !spec.given || !spec.egress_stated) {
+    return false;
+  }
+  if (address.port == 0 || address.port == kMuslPort) {
+    return !spec.given->names_of(address, NameGrants::Clock::now()).empty();
+  }
   Event unused;
-  const NetworkRule* rule = call == NetworkCall::kConnect && protocol == "udp"
-                                ? rule_by_name(spec, address, "tcp", unused)
-                                : nullptr;
+  const NetworkRule* rule = rule_by_name(spec, address, "tcp", unused);
   return rule != nullptr && rule->effect == RuleEffect::kAllow;
 }
 

@@ -131,6 +131,14 @@ TEST(JudgeNameTest, ADatagramSocketIsToldItsSourceWhereOnlyStreamsMayGo) {
   EXPECT_EQ(verdict.event.outcome, schema::DecisionOutcome::kEmulated);
   EXPECT_EQ(verdict.event.rule, "compat.source_address");
   EXPECT_FALSE(to(kConnect, 80).perform);
+  for (const std::uint16_t port : {0, 65535}) {  // whatever the rule's: no port (glibc), musl's
+    EXPECT_TRUE(to(kConnect, port).source_for) << port;
+    EXPECT_FALSE(to(NetworkCall::kSend, port).perform) << port;
+    EXPECT_FALSE(judge_address(spec, kConnect, kUdp4, v4("93.184.216.35", port)).perform) << port;
+  }
+  spec.egress_stated = false;
+  EXPECT_FALSE(to(kConnect, 65535).source_for);  // it goes where it says
+  spec.egress_stated = true;
   EXPECT_FALSE(to(NetworkCall::kSend, 443).perform);
   EXPECT_EQ(to(NetworkCall::kSend, 443).event.outcome, schema::DecisionOutcome::kDenied);
 }
