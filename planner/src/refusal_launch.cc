@@ -216,7 +216,8 @@ std::string advice_for(schema::RunEnding ending) {
              "what the policy grants, and run `aasm backends probe`";
     case schema::RunEnding::kExecFailed:
       return "the kernel would not execute the program inside the boundary: the policy has to "
-             "grant reading and executing it, its interpreter and its libraries";
+             "grant reading and executing it, its interpreter and its libraries; a file with "
+             "capabilities (getcap) that the boundary takes away is executed by a copy only";
     case schema::RunEnding::kEvidenceFailure:
       return "make room or restore access where the ledger is, then run `aasm verify`";
   }
