@@ -79,10 +79,46 @@ class Landlock(host_case.HostCase):
                 self.assert_refused(self.attempt(self.strange("--no-landlock", os_errno)), "backend_unavailable", words)
 
 
+# One refused action by way of what agents start programs with.
+ROUTES = """
+deny() { /usr/bin/python3 attempt.py "$@"; }
+deny %(args)s
+printf '%%s\\n' %(args)s | xargs /usr/bin/python3 attempt.py
+find . -maxdepth 0 -exec /usr/bin/python3 attempt.py %(args)s \\;
+/usr/bin/python3 -c 'import subprocess, sys; subprocess.run(["/usr/bin/python3", "attempt.py", *sys.argv[1:]])' %(args)s
+/usr/bin/python3 -c 'import os, sys
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv("/usr/bin/python3", ["python3", "attempt.py", *sys.argv[1:]])
+    os._exit(0)
+os.wait()' %(args)s >left 2>&1
+for i in $(seq 200); do test -s left && break; sleep 0.05; done; cat left
+"""
+
+
 class Channel(host_case.HostCase):
+    def by_all_routes(self, before):
+        (self.work / "attempt.py").write_text(host_case.ATTEMPTS)
+        arguments = f"{self.secret} {self.outside / 'new'} {UNSHARE}"
+        return self.launch(before, "/bin/sh", "-c", ROUTES % {"args": arguments})
+
+    # Case 33.
     def test_a_listener_that_is_there_already_is_a_refusal(self):
-        self.assert_refused(self.attempt(self.strange("--listener")), "backend_unavailable",
+        self.assert_refused(self.by_all_routes(self.strange("--listener")), "backend_unavailable",
                             "Device or resource busy", "start aasm outside")
+        self.write_policy(self.policy.read_text() + DEGRADE % "default")
+        self.assert_refused(self.attempt(self.strange("--listener")), "backend_unavailable", "Device or resource busy")
+
+    # Case 33.
+    def test_a_refused_action_has_one_verdict_by_whatever_it_was_reached(self):
+        done = self.by_all_routes([])
+        self.assertEqual((done.returncode, done.stdout.splitlines()), (0, ["EACCES EACCES EPERM"] * 5), done.stderr)
+        denied = [e for e in self.events() if (e["object"]["name"], e["outcome"]) == ("unshare", "denied")]
+        self.assertEqual(sum(e["count"] for e in denied), 5)
+        self.assertEqual({(e["rule"], e["errno"], e["cause"]) for e in denied}, {("syscalls.allow", errno.EPERM, "policy")})
+        self.assertFalse((self.outside / "new").exists())
+        self.assert_verified()
 
     def test_no_seccomp_for_a_container_is_a_refusal(self):
         for os_errno in (errno.EPERM, errno.ENOSYS):
