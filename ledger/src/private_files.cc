@@ -48,14 +48,21 @@ Result<void> write_all(int fd, std::string_view bytes) {
   return {};
 }
 
+// The umask may have taken bits away that the reader will insist on. Else there is nothing to
+// change, which a writer that is confined may not do.
+bool make_private(const Fd& fd) {
+  struct stat status {};
+  return fstat(fd.get(), &status) == 0 &&
+         ((status.st_mode & 07777U) == 0600 || fchmod(fd.get(), 0600) == 0);
+}
+
 Result<Fd> create_file(int directory, const std::string& name) {
   Fd fd(
       openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) {
     return os_error("creating " + name, errno);
   }
-  // The umask may have taken bits away that the reader will insist on.
-  if (fchmod(fd.get(), 0600) != 0) {
+  if (!make_private(fd)) {
     return os_error("setting the mode of " + name, errno);
   }
   return fd;
@@ -95,8 +102,7 @@ Result<Fd> take_temporary(int directory, const std::string& name) {
     if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_nlink != 1) {
       return Error(ErrorCode::kPermissionDenied, "it is no file of ours alone");
     }
-    // The umask may have taken bits away that the reader will insist on.
-    if (fchmod(fd.get(), 0600) != 0 || ftruncate(fd.get(), 0) != 0) {
+    if (!make_private(fd) || ftruncate(fd.get(), 0) != 0) {
       return os_error("emptying it", errno);
     }
     return fd;
