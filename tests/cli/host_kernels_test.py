@@ -16,6 +16,7 @@ PTRACE_SEIZE = 0x4206
 PTRACE_ATTACH = 16
 PROCESS_VM_READV = 310
 SECCOMP = 317
+WAIT_KILLABLE_RECV = 1 << 5
 CLONE = 56
 CLONE3 = 435
 CLONE_NEWUSER = 0x10000000
@@ -118,6 +119,27 @@ class Channel(host_case.HostCase):
         self.assertEqual(sum(e["count"] for e in denied), 5)
         self.assertEqual({(e["rule"], e["errno"], e["cause"]) for e in denied}, {("syscalls.allow", errno.EPERM, "policy")})
         self.assertFalse((self.outside / "new").exists())
+        self.assert_verified()
+
+    # Case 32.
+    def test_a_kernel_that_cannot_make_waits_killable_enforces_all_the_same(self):
+        host = self.strange(*self.refusing(SECCOMP, errno.EINVAL, f"1&{WAIT_KILLABLE_RECV}"))
+        self.assert_enforced(self.attempt(host))
+        # A signal then interrupts a call that waits for its answer; it is made again.
+        done = self.launch(host, "/usr/bin/python3", "-c", """if True:
+            import collections, ctypes, errno, signal, sys
+            rang = 0
+            def ring(*_):
+                global rang; rang += 1
+            signal.signal(signal.SIGALRM, ring); signal.siginterrupt(signal.SIGALRM, False); signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0003)
+            call = ctypes.CDLL(None, use_errno=True).syscall
+            def refused():
+                ctypes.set_errno(0); call(int(sys.argv[1]), 0); return errno.errorcode.get(ctypes.get_errno())
+            answers = dict(collections.Counter(refused() for _ in range(1000))); signal.setitimer(signal.ITIMER_REAL, 0)
+            print(answers, rang > 10)
+            """, str(UNSHARE))
+        self.assertEqual((done.returncode, done.stdout), (0, "{'EPERM': 1000} True\n"), done.stderr)
+        self.assertGreaterEqual(sum(e["count"] for e in self.events() if e["object"]["name"] == "unshare"), 1000)
         self.assert_verified()
 
     def test_no_seccomp_for_a_container_is_a_refusal(self):
