@@ -77,8 +77,8 @@ const schema::PolicyRule* denying_rule(const Requirement& requirement,
 bool decided_singly(const std::vector<Requirement>& requirements, const planner::Action& action) {
   const FileLevel level = file_level(requirement_on(requirements, Domain::kFilesystemRead),
                                      requirement_on(requirements, Domain::kFilesystemWrite));
-  return action.operation == "read" ? level == FileLevel::kDecisions
-                                    : action.operation != "execute" && level != FileLevel::kSetup;
+  const bool reads = action.operation == "read" || action.operation == "execute";
+  return level == FileLevel::kDecisions || (!reads && level != FileLevel::kSetup);
 }
 
 // What Landlock makes of it: the rights that the grants above a place hold together.

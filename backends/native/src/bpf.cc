@@ -246,6 +246,7 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   }
   if (spec.files.judges()) {
     special.insert(file_calls().begin(), file_calls().end());
+    special.insert(execution_calls().begin(), execution_calls().end());
   }
   if (spec.network.answers_names()) {
     special.insert(receive_calls().begin(), receive_calls().end());

@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kPrctlSetDumpable = 4;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetSeccomp = 22;        // linux/prctl.h
 inline constexpr std::uint32_t kPrctlSetMm = 35;             // linux/prctl.h
 inline constexpr std::uint32_t kSeccompSetModeFilter = 1;    // SET_MODE_STRICT is 0
+inline constexpr std::uint32_t kExecveCheck = 0x00010000;    // AT_EXECVE_CHECK, Linux 6.14
 inline constexpr std::uint32_t kFastOpen = 0x20000000;       // MSG_FASTOPEN
 inline constexpr std::uint32_t kOpenReference = 0x00200000;  // O_PATH: nothing but a reference
 inline constexpr std::uint32_t kOpenWrites =

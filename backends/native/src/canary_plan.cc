@@ -18,6 +18,7 @@
 
 #include "aasm/schema/path_bytes.h"
 
+#include "bpf.h"
 #include "canary.h"
 #include "canary_objects.h"
 #include "classify.h"
@@ -34,7 +35,6 @@ namespace {
 using schema::Domain;
 using schema::Purpose;
 
-constexpr std::int64_t kAtExecveCheck = 0x10000;  // AT_EXECVE_CHECK, Linux 6.14
 constexpr std::size_t kMaxProtectedPaths = 64;
 
 // One of the calls that do nothing and are on few policies' lists.
@@ -144,7 +144,7 @@ class CanaryPlanner {
     ScriptCall call;
     call.number = SYS_execveat;
     call.args = {value_arg(AT_FDCWD), plan_.script.text(path), scratch_arg(0), scratch_arg(0),
-                 value_arg(kAtExecveCheck)};
+                 value_arg(kExecveCheck)};
     add({"filesystem_read.execute", Domain::kFilesystemRead, Purpose::kPolicy, "landlock",
          "execveat(" + quoted(path) + ", AT_EXECVE_CHECK)"},
         call, {EACCES}, MissingControl::kNoCanary);

@@ -23,8 +23,13 @@ std::vector<std::string> set_up_limitations(Domain domain) {
           "file_getattr, statfs, open with O_PATH, inotify_add_watch and fanotify_mark: names, "
           "sizes, attributes and the times of changes of files outside the grants stay visible, "
           "aasm's own included",
-          "execution is checked where a file is executed; an anonymous memory file, or an "
-          "interpreter that reads a granted script, is not",
+          "execution is checked where a file is executed, not by a loader or an interpreter that "
+          "reads a granted script; an anonymous memory file is refused by the decision on the call "
+          "alone, with evidence decisions, which a caller passes that changes the call after it: "
+          "of both, control of execution is advisory",
+          "an execution that is allowed is recorded as what was asked; the kernel reads the name "
+          "anew, and Landlock refuses what it then finds without a record where no grant covers "
+          "it, the interpreter of a script and the loader of a program among it",
           "a file that may be executed and not read shows its contents to code that is preloaded "
           "into it",
           "of a denied directory a file that had another name elsewhere at launch, by a hard "
@@ -152,9 +157,9 @@ std::string channel_scope(Domain domain) {
            "what goes over an open descriptor is no decision";
   }
   if (domain == Domain::kFilesystemRead) {
-    return "with evidence decisions every call of every process of the tree that opens a file or "
-           "lists a directory; executing a file, asking for its attributes and what goes over an "
-           "open descriptor are no decisions";
+    return "with evidence decisions every call of every process of the tree that opens a file, "
+           "lists a directory or asks to execute a file; what the kernel opens besides to execute "
+           "it, asking for attributes and what goes over an open descriptor are no decisions";
   }
   return "every system call that the filter does not let through, of every process of the tree; a "
          "filter that the workload adds itself can refuse a call before it is seen";

@@ -151,6 +151,9 @@ Result<bool> ChannelWorker::give_answer(FinishedCall* call) const {
       }
     }
   }
+  if (call->os_errno == 0 && call->let_run) {
+    return listener_.let_run(call->notification);
+  }
   return call->os_errno != 0 ? listener_.refuse(call->notification, call->os_errno)
                              : listener_.answer_value(call->notification, call->value);
 }

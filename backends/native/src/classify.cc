@@ -126,6 +126,11 @@ Classification allow_silently(Classification result) {
   return result;
 }
 
+// AT_EXECVE_CHECK: the kernel says whether it would, and executes nothing.
+bool only_asks_to_execute(const seccomp_data& data) {
+  return data.nr == SYS_execveat && (data.args[4] & kExecveCheck) != 0;
+}
+
 // The caller is blocked, so its own numbers cannot have passed to another process.
 bool is_caller(std::int32_t number, const NotifiedCall& call) {
   return number > 0 && (number == call.tid || number == call.pid);
@@ -287,6 +292,9 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
     return protect(std::move(result), closed->second->name, EPERM);
   }
   if (spec.files.judges() && call_on_files(number)) {
+    if (only_asks_to_execute(call.data)) {
+      return allow_silently(std::move(result));
+    }
     result.answer = AnswerKind::kBroker;
     return result;
   }

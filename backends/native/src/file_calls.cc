@@ -111,8 +111,8 @@ Result<void> FileCalls::start(InFlight& call) {
   if (spec_.denies() && wanted.resolve != 0) {
     return Error(ErrorCode::kUnsupported, "ways to resolve a name that cannot be judged", ENOSYS);
   }
-  wanted.turn =
-      static_cast<std::uint32_t>(spec_.denies() ? BrokerTurn::kResolve : BrokerTurn::kWhole);
+  const bool two_turns = spec_.denies() && !is_execution(wanted);
+  wanted.turn = static_cast<std::uint32_t>(two_turns ? BrokerTurn::kResolve : BrokerTurn::kWhole);
   AASM_TRY(add_caller(call));
   order_names(call);
   dispatch(call);
@@ -122,7 +122,8 @@ Result<void> FileCalls::start(InFlight& call) {
 // In the order in which the kernel reads and checks them.
 Result<void> FileCalls::read_names(InFlight& call) {
   const FileRequest& request = call.request;
-  const bool may_be_empty = (request.call.how & AT_EMPTY_PATH) != 0 && request.second;
+  const bool may_be_empty =
+      (request.call.how & AT_EMPTY_PATH) != 0 && (request.second || is_execution(request.call));
   if (request.link_text) {
     call.second_name = AASM_TRY(read_name(call.tid, request.link_text->address, false));
   }
@@ -227,6 +228,10 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
     dispatch(call);
     return {};
   }
+  if (is_execution(call.request.call)) {
+    end_execution(call, file);
+    return {};
+  }
   return end_made(call, file);
 }
 
@@ -297,12 +302,27 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
   return {};
 }
 
+// The broker's kernel has been asked.
+void FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
+  const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
+  call.described = describe(call, answer);
+  FileVerdict verdict = os_errno == 0 ? judge_execution(spec_, call.described)
+                                      : blame_refusal(spec_, call.described, os_errno);
+  const std::int64_t answered = os_errno != 0 ? os_errno : verdict.event.os_errno;
+  call.let_run = answered == 0;
+  if (verdict.recorded) {
+    call.events.push_back(std::move(verdict.event));
+  }
+  finish(call, answered);
+}
+
 // The call is not to be used afterwards.
 void FileCalls::finish(InFlight& call, std::int64_t os_errno) {
   FinishedCall finished;
   finished.os_errno = os_errno;
   finished.opened = std::move(call.opened);
   finished.close_on_exec = call.request.close_on_exec;
+  finished.let_run = call.let_run;
   calls_.finish(call, std::move(finished));
 }
 

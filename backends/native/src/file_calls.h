@@ -26,7 +26,9 @@ void tell_by_directory(const FileSpec& spec, schema::Event* event);
 // Brokered calls on their way: each begun by its notification, made by the broker with copies, and
 // finished by its answer. Where the policy denies nothing inside what it grants, the kernel judges
 // the broker's own call and one turn is enough; else the names are looked up first, judged as what
-// they lead to, and acted on by the descriptors of that. Nothing here waits. One thread.
+// they lead to, and acted on by the descriptors of that. Of an execution the broker only asks its
+// kernel; one that is not refused the caller makes itself (docs/decisions/0025). Nothing here
+// waits. One thread.
 class FileCalls {
  public:
   using Clock = std::chrono::steady_clock;
@@ -69,6 +71,7 @@ class FileCalls {
   schema::Result<void> judge(InFlight& call, FileAnswer& answer);
   schema::Result<void> make_judged(InFlight& call, FileAnswer& answer);
   schema::Result<void> end_made(InFlight& call, FileAnswer& answer);
+  void end_execution(InFlight& call, const FileAnswer& answer);
   FileCall describe(const InFlight& call, const FileAnswer& answer) const;
   schema::Result<void> check_terminal(const InFlight& call, const FileAnswer& answer) const;
   void fail(InFlight& call, const schema::Error& error);

@@ -48,6 +48,23 @@ ResolvedFile resolved(const FoundPlace& place, std::string name, const process::
   return file;
 }
 
+// Of a removed file that is executed the kernel still says where it was, and Landlock judges by
+// that; of a memory file its name.
+void name_removed(const FoundPlace& place, ResolvedFile& file) {
+  constexpr std::string_view kMark = " (deleted)";
+  constexpr std::string_view kMemory = "/memfd:";
+  std::string_view text = place.path;
+  if ((place.found.flags & wire::kPlaceRemoved) == 0 || !text.ends_with(kMark)) {
+    return;
+  }
+  text.remove_suffix(kMark.size());
+  if (text.starts_with(kMemory)) {
+    file.given = text.substr(1);
+  } else {
+    file.path = text;
+  }
+}
+
 // `directory` without a slash at its end.
 bool grant_has(const FileSpec& spec, const std::string& rule, const std::string& directory) {
   return std::any_of(spec.grants.begin(), spec.grants.end(), [&](const FileGrant& grant) {
@@ -78,6 +95,9 @@ void tell_by_directory(const FileSpec& spec, schema::Event* event) {
 FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) const {
   FileCall described;
   described.file = resolved(answer.places[0], call.first_name, call.first_start);
+  if (is_execution(call.request.call)) {
+    name_removed(answer.places[0], described.file);
+  }
   if (call.request.second) {
     described.other = resolved(answer.places[1], call.second_name, call.second_start);
   }

@@ -23,6 +23,7 @@ struct FileCalls::InFlight : BrokeredCall {
   bool judged_as_new = false;
   int turns = 0;
   process::Fd opened;
+  bool let_run = false;
 
   // Puts request.call and the names into the order.
   void set_names(const std::string& first, const std::string& second, bool has_second) {

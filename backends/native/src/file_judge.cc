@@ -19,8 +19,11 @@ using schema::Event;
 using schema::ObjectType;
 using schema::PathBytes;
 
+constexpr const char* kByChannel = "seccomp_user_notification";
+
 Domain domain_of(FileOperation operation) {
-  return operation == FileOperation::kRead ? Domain::kFilesystemRead : Domain::kFilesystemWrite;
+  const bool reads = operation == FileOperation::kRead || operation == FileOperation::kExecute;
+  return reads ? Domain::kFilesystemRead : Domain::kFilesystemWrite;
 }
 
 bool has_two_names(FileOperation operation) {
@@ -35,6 +38,7 @@ bool changes_directory(FileOperation operation, const ResolvedFile& file) {
     case FileOperation::kWrite:
     case FileOperation::kTruncate:
     case FileOperation::kAttributes:
+    case FileOperation::kExecute:
       return false;
     case FileOperation::kCreate:  // O_TMPFILE makes no name, in a directory that is there
       return !(file.exists && file.directory);
@@ -75,6 +79,8 @@ std::uint64_t rights_for(FileOperation operation, const ResolvedFile& file) {
     case FileOperation::kRename:
     case FileOperation::kExchange:
       return landlock::kRemoveFile;
+    case FileOperation::kExecute:  // is opened for reading, too
+      return landlock::kExecute | landlock::kReadFile;
     case FileOperation::kRemoveDirectory:
       break;
   }
@@ -124,7 +130,7 @@ FileVerdict denied(const FileCall& call, FileOperation operation, Domain domain,
   event.cause = DecisionCause::kPolicy;
   event.rule = std::move(rule);
   event.os_errno = os_errno;
-  event.mechanism = "seccomp_user_notification";
+  event.mechanism = kByChannel;
   return verdict;
 }
 
@@ -149,6 +155,7 @@ bool concerns(const FileDenial& denial, FileOperation operation, const ResolvedF
     case FileOperation::kMakeNode:
     case FileOperation::kRemove:
     case FileOperation::kLink:
+    case FileOperation::kExecute:
       return false;
   }
   return false;
@@ -166,8 +173,9 @@ const FileDenial* denial_of(const FileSpec& spec, const FileCall& call, FileOper
 }
 
 Granted granted_for(const FileSpec& spec, FileOperation operation, const ResolvedFile& file) {
-  return granted_to(spec, file, changes_directory(operation, file), domain_of(operation),
-                    rights_for(operation, file));
+  const std::uint64_t cited =
+      operation == FileOperation::kExecute ? landlock::kExecute : rights_for(operation, file);
+  return granted_to(spec, file, changes_directory(operation, file), domain_of(operation), cited);
 }
 
 bool has_rights(const FileSpec& spec, FileOperation operation, const ResolvedFile& file) {
@@ -222,7 +230,7 @@ FileVerdict allowed(const FileSpec& spec, const FileCall& call) {
   event.outcome = DecisionOutcome::kAllowed;
   event.cause = DecisionCause::kPolicy;
   event.rule = granted.narrowest != nullptr ? granted.narrowest->rule : default_rule(spec, domain);
-  event.mechanism = "broker";
+  event.mechanism = operation == FileOperation::kExecute ? kByChannel : "broker";
   return verdict;
 }
 
@@ -247,6 +255,8 @@ std::string_view operation_word(FileOperation operation) {
     case FileOperation::kRename:
     case FileOperation::kExchange:
       return "rename";
+    case FileOperation::kExecute:
+      return "execute";
     case FileOperation::kLink:
       break;
   }
@@ -301,6 +311,13 @@ FileVerdict judge_file(const FileSpec& spec, const FileCall& call) {
   return allowed(spec, call);
 }
 
+FileVerdict judge_execution(const FileSpec& spec, const FileCall& call) {
+  constexpr FileOperation kExecute = FileOperation::kExecute;
+  return has_rights(spec, kExecute, call.file)
+             ? allowed(spec, call)
+             : denied(call, kExecute, domain_of(kExecute), spec.read_default, EACCES);
+}
+
 FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_errno) {
   if (call.operations.empty() || !is_refusal(os_errno)) {
     return unrecorded();
@@ -315,10 +332,11 @@ FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_err
   }
   FileVerdict verdict = denied(call, operation, domain, default_rule(spec, domain), os_errno);
   verdict.perform = true;
-  verdict.event.mechanism = "landlock";
+  if (operation != FileOperation::kExecute) {  // which nobody has made
+    verdict.event.mechanism = by_rights ? "landlock" : "broker";
+  }
   if (!by_rights) {
     verdict.event.cause = DecisionCause::kHostPermission;
-    verdict.event.mechanism = "broker";
     if (const Granted granted = granted_for(spec, operation, call.file); granted.narrowest) {
       verdict.event.rule = granted.narrowest->rule;
     }

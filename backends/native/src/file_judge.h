@@ -30,9 +30,10 @@ enum class FileOperation : std::uint8_t {
   kRename,
   kExchange,  // renameat2(2) with RENAME_EXCHANGE
   kLink,      // link(2); `file` is what is linked, `other` the new name
+  kExecute,   // execve(2)
 };
 
-// The word of the event: read, write, create, remove, rename or link.
+// The word of the event: read, write, execute, create, remove, rename or link.
 std::string_view operation_word(FileOperation operation);
 
 // A file as its descriptor told, or a name that is not there in a directory that is.
@@ -83,6 +84,11 @@ std::vector<FileOperation> open_operations(int flags, bool exists);
 // outcome allowed and the narrowest rule that grants it; where a mount shows a granted directory
 // elsewhere, its path is given as the grant names it.
 FileVerdict judge_file(const FileSpec& spec, const FileCall& call);
+
+// A call to execute a file, of which the broker's kernel would let it be executed. Refused, with
+// EACCES, is what no grant to execute covers all the same: a memory file, which Landlock passes
+// over. What is performed the caller does itself, and its kernel reads the name anew.
+FileVerdict judge_execution(const FileSpec& spec, const FileCall& call);
 
 // The event of a call that judge_file() let be performed and the kernel ended with `os_errno`. Of
 // EACCES and EXDEV: denied, cause policy, citing the list, where no grant holds the rights that the

@@ -107,6 +107,12 @@ Result<FileRequest> checked(FileRequest request, std::uint32_t known) {
   return request;
 }
 
+FileRequest execution(NameArgument name, std::uint32_t how) {
+  FileRequest request = request_of(BrokerFileCall::kExecute, name);
+  request.call.how = how;
+  return request;
+}
+
 // The forms that take a descriptor of a directory.
 std::optional<Result<FileRequest>> read_at_form(const seccomp_data& data) {
   const Registers args(data);
@@ -131,6 +137,10 @@ std::optional<Result<FileRequest>> read_at_form(const seccomp_data& data) {
 #endif
     case SYS_renameat2:
       return two_names(BrokerFileCall::kRename, args.name_at(0), args.name_at(2), args.word(4));
+    case SYS_execve:
+      return execution(args.name(0), 0);
+    case SYS_execveat:
+      return checked(execution(args.name_at(0), args.word(4)), AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
     case SYS_linkat:
       return checked(
           two_names(BrokerFileCall::kLink, args.name_at(0), args.name_at(2), args.word(4)),
@@ -220,6 +230,10 @@ bool is_open(const wire::BrokerFile& call) {
          call.call == static_cast<std::uint32_t>(BrokerFileCall::kOpenHow);
 }
 
+bool is_execution(const wire::BrokerFile& call) {
+  return call.call == static_cast<std::uint32_t>(BrokerFileCall::kExecute);
+}
+
 std::vector<FileOperation> operations_of(const FileRequest& request, bool exists) {
   switch (static_cast<BrokerFileCall>(request.call.call)) {
     case BrokerFileCall::kOpen:
@@ -243,6 +257,8 @@ std::vector<FileOperation> operations_of(const FileRequest& request, bool exists
                                                         : FileOperation::kRename};
     case BrokerFileCall::kLink:
       return {FileOperation::kLink};
+    case BrokerFileCall::kExecute:
+      return {FileOperation::kExecute};
   }
   return {};
 }

@@ -48,5 +48,7 @@ schema::Result<std::string> read_name(pid_t tid, std::uint64_t address, bool may
 std::vector<FileOperation> operations_of(const FileRequest& request, bool exists);
 
 bool is_open(const wire::BrokerFile& call);
+// The broker only finds out whether it may be executed; the caller does it, if anybody.
+bool is_execution(const wire::BrokerFile& call);
 
 }  // namespace aasm::backend_native

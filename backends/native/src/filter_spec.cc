@@ -151,6 +151,9 @@ NumberAction file_action(const FileSpec& files, std::int32_t number) {
 #endif
     case SYS_openat:
       return reads ? NumberAction::kNotifyOpenat : NumberAction::kJudgeOpenat;
+    case SYS_execve:
+    case SYS_execveat:
+      return reads ? NumberAction::kNotify : NumberAction::kAllow;
     default:
       return NumberAction::kNotify;
   }
@@ -231,9 +234,16 @@ const std::vector<std::int32_t>& file_calls() {
   return calls;
 }
 
+const std::vector<std::int32_t>& execution_calls() {
+  static const std::vector<std::int32_t> calls = {SYS_execve, SYS_execveat};
+  return calls;
+}
+
 bool call_on_files(std::int32_t number) {
-  const std::vector<std::int32_t>& calls = file_calls();
-  return std::find(calls.begin(), calls.end(), number) != calls.end();
+  const auto among = [number](const std::vector<std::int32_t>& calls) {
+    return std::find(calls.begin(), calls.end(), number) != calls.end();
+  };
+  return among(file_calls()) || among(execution_calls());
 }
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {

@@ -102,6 +102,10 @@ enum class IpcCall : std::uint8_t { kNone, kSignal, kMemory };
 IpcCall ipc_call(const FilterSpec& spec, std::int32_t number);
 // The calls on names in the filesystem that FileSpec::judges(); opening is judged by its flags too.
 const std::vector<std::int32_t>& file_calls();
+// execve(2) and execveat(2): judged at FileLevel::kDecisions and made by the caller itself
+// (docs/decisions/0025).
+const std::vector<std::int32_t>& execution_calls();
+// One of either.
 bool call_on_files(std::int32_t number);
 
 // Those that say who was heard from or is connected to, notified where NetworkSpec::answers_names()

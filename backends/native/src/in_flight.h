@@ -45,6 +45,7 @@ struct FinishedCall {
   int signal = 0;             // SIGPIPE or SIGXFSZ, sent to the caller's thread before the answer
   process::Fd opened;         // becomes a descriptor of the caller, whose number is the answer
   bool close_on_exec = false;
+  bool let_run = false;               // where os_errno is 0: the caller makes the call itself
   std::vector<schema::Event> events;  // without pid, tid, parents, executable and reply
 };
 

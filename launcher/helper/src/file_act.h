@@ -31,6 +31,9 @@ long act_in_one_piece(const wire::BrokerFile& file, int start, const char* name,
 // Opens what the first name leads to (O_PATH) as places.target, if there is anything.
 long open_target(FilePlaces& places);
 
+// Whether it only asks for an execution. That waits for a lease, or a file system.
+bool executes(const wire::BrokerFile& file);
+
 // Whether a call of the kind may make the first name, and whether it is to be new.
 bool creates_first(const wire::BrokerFile& file);
 bool follows_first(const wire::BrokerFile& file);

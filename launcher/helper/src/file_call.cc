@@ -186,8 +186,8 @@ long take_places(FileTurn& turn) {
 
 // The first name is empty and stands for the descriptor itself.
 bool is_descriptor(const FileTurn& turn) {
-  constexpr uint32_t kLink = static_cast<uint32_t>(BrokerFileCall::kLink);
-  return turn.file.call == kLink && (turn.file.how & AT_EMPTY_PATH) != 0 &&
+  const bool link = turn.file.call == static_cast<uint32_t>(BrokerFileCall::kLink);
+  return (link || executes(turn.file)) && (turn.file.how & AT_EMPTY_PATH) != 0 &&
          *turn.names[0] == '\0' && (turn.file.given & wire::kGivenFirst) != 0;
 }
 
@@ -224,7 +224,8 @@ long hold_places(FileTurn& turn) {
   FilePlaces& places = turn.places;
   look_at_name(places.first);
   look_at_name(places.second);
-  const bool opens = turn.file.call <= static_cast<uint32_t>(BrokerFileCall::kTruncate);
+  const bool opens =
+      turn.file.call <= static_cast<uint32_t>(BrokerFileCall::kTruncate) || executes(turn.file);
   if (places.first.parent < 0 || !places.first.exists || !(opens || follows_first(turn.file))) {
     return 0;
   }
@@ -240,7 +241,7 @@ long hold_places(FileTurn& turn) {
 long find_and_tell(FileTurn& turn) {
   const Place& first = turn.places.first;
   long result = find_places(turn);
-  if (result >= 0 && is_turn(turn, BrokerTurn::kResolve)) {
+  if (result >= 0 && (is_turn(turn, BrokerTurn::kResolve) || executes(turn.file))) {
     result = hold_places(turn);
   } else if (result >= 0 && first.through_link) {
     result = open_target(turn.places);
@@ -255,10 +256,10 @@ long make_turn(FileTurn& turn, bool may_wait) {
   if (valid < 0) {
     return valid;
   }
+  if ((file.resolve != 0 || executes(file)) && !may_wait) {
+    return kMustWait;
+  }
   if (file.resolve != 0) {
-    if (!may_wait) {
-      return kMustWait;
-    }
     const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
     const long result = act_in_one_piece(file, start, turn.names[0], turn.places);
     return tell_places(turn) || result < 0 ? result : kUnnamed;
@@ -275,10 +276,10 @@ long make_steady_turn(FileTurn& turn, bool may_wait) {
   constexpr int kTries = 64;
   for (int i = 0;; ++i) {
     const long result = make_turn(turn, may_wait);
-    const bool moved = follows_first(turn.file) && turn.file.resolve == 0 &&
-                       turn.places.first.parent >= 0 &&
-                       ((is_turn(turn, BrokerTurn::kWhole) && result == -kEloop) ||
-                        (is_turn(turn, BrokerTurn::kResolve) && result == -kEagain));
+    const bool moved =
+        follows_first(turn.file) && turn.file.resolve == 0 && turn.places.first.parent >= 0 &&
+        ((is_turn(turn, BrokerTurn::kWhole) && result == -kEloop) ||
+         ((is_turn(turn, BrokerTurn::kResolve) || executes(turn.file)) && result == -kEagain));
     if (!moved || i == kTries) {
       return result;
     }

@@ -96,6 +96,31 @@ TEST(FileFilterTest, EveryOtherCallIsNotifiedAndBrokered) {
   }
 }
 
+TEST(FileFilterTest, ExecutionsAreNotifiedWhereReadingIs) {
+  for (const std::int32_t number : execution_calls()) {
+    EXPECT_TRUE(runs(at_level(FileLevel::kSetup), native_call(number))) << number;
+    EXPECT_TRUE(runs(at_level(FileLevel::kWriteDecisions), native_call(number))) << number;
+    const FilterSpec spec = at_level(FileLevel::kDecisions);
+    const seccomp_data call = native_call(number, {0x1000, 0x2000, 0x3000});
+    EXPECT_FALSE(runs(spec, call)) << number;
+    EXPECT_EQ(classify({call, 1, 1}, spec).answer, AnswerKind::kBroker) << number;
+    EXPECT_TRUE(read_file_request(call).has_value()) << number;
+  }
+}
+
+TEST(FileFilterTest, AskingTheKernelWhetherItWouldExecuteIsNoExecution) {
+  const FilterSpec spec = at_level(FileLevel::kDecisions);
+  const auto answer = [&spec](std::uint64_t flags) {
+    return classify({native_call(SYS_execveat, {0, 0x1000, 0, 0, flags}), 1, 1}, spec);
+  };
+  EXPECT_EQ(answer(kExecveCheck).answer, AnswerKind::kContinue);
+  EXPECT_FALSE(answer(kExecveCheck).recorded);
+  // execve(2) has no flags: what stands in the register means nothing.
+  EXPECT_EQ(classify({native_call(SYS_execve, {0x1000, 0, 0, 0, kExecveCheck}), 1, 1}, spec).answer,
+            AnswerKind::kBroker);
+  EXPECT_EQ(answer(kExecveCheck << 1U).answer, AnswerKind::kBroker);
+}
+
 TEST(FileFilterTest, WhatThePolicyDeniesOfSystemCallsIsDeniedFirst) {
   FilterSpec spec = at_level(FileLevel::kDecisions);
   spec.denied.emplace(SYS_unlinkat, "syscalls.deny[0]");

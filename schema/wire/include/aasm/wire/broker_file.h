@@ -21,6 +21,7 @@ enum class BrokerFileCall : uint32_t {
   kMakeSymlink = 7,  // the second name is the text of the link
   kRename = 8,       // renameat2(2), from the first name to the second
   kLink = 9,         // linkat(2)
+  kExecute = 10,     // whether execveat(2) would be refused: nothing is executed
 };
 
 enum class BrokerTurn : uint32_t {
