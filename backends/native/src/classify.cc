@@ -291,7 +291,7 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   if (closed != spec.closed.end()) {
     return protect(std::move(result), closed->second->name, EPERM);
   }
-  if (spec.files.judges() && call_on_files(number)) {
+  if (spec.files.judges() && call_on_files(call.data)) {
     if (only_asks_to_execute(call.data)) {
       return allow_silently(std::move(result));
     }

@@ -303,7 +303,8 @@ FileVerdict judge_file(const FileSpec& spec, const FileCall& call) {
     if (const FileDenial* denial = denial_of(spec, call, operation)) {
       return denied(call, operation, denial->domain, denial->rule, EACCES);
     }
-    if (operation == FileOperation::kAttributes && spec.write_stated && !call.file.path.empty() &&
+    const bool has_attributes = call.file.exists && !call.file.path.empty();
+    if (operation == FileOperation::kAttributes && spec.write_stated && has_attributes &&
         !has_rights(spec, operation, call.file)) {
       return denied(call, operation, Domain::kFilesystemWrite, spec.write_default, EACCES);
     }
@@ -332,7 +333,7 @@ FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_err
   }
   FileVerdict verdict = denied(call, operation, domain, default_rule(spec, domain), os_errno);
   verdict.perform = true;
-  if (operation != FileOperation::kExecute) {  // which nobody has made
+  if (operation != FileOperation::kExecute && operation != FileOperation::kAttributes) {
     verdict.event.mechanism = by_rights ? "landlock" : "broker";
   }
   if (!by_rights) {

@@ -8,6 +8,8 @@
 
 #include "aasm/wire/helper_wire.h"
 
+#include "file_attributes.h"
+#include "file_request.h"
 #include "shared_memory.h"
 #include "signal_target.h"
 #include "syscall_names.h"
@@ -159,9 +161,16 @@ NumberAction file_action(const FileSpec& files, std::int32_t number) {
   }
 }
 
+bool may_be_on_files(std::int32_t number) {
+  const auto among = [number](const std::vector<std::int32_t>& calls) {
+    return std::find(calls.begin(), calls.end(), number) != calls.end();
+  };
+  return among(file_calls()) || among(execution_calls());
+}
+
 // Of the calls that are judged where the policy states what they reach.
 NumberAction judged_action(const FilterSpec& spec, std::int32_t number) {
-  if (spec.files.judges() && call_on_files(number)) {
+  if (spec.files.judges() && may_be_on_files(number)) {
     return file_action(spec.files, number);
   }
   if (ipc_call(spec, number) != IpcCall::kNone) {
@@ -206,31 +215,11 @@ IpcCall ipc_call(const FilterSpec& spec, std::int32_t number) {
 }
 
 const std::vector<std::int32_t>& file_calls() {
-  static const std::vector<std::int32_t> calls = {
-#if defined(SYS_open)
-    SYS_open,
-    SYS_creat,
-    SYS_unlink,
-    SYS_rmdir,
-    SYS_rename,
-    SYS_link,
-    SYS_symlink,
-    SYS_mkdir,
-    SYS_mknod,
-#endif
-#if defined(SYS_renameat)
-    SYS_renameat,
-#endif
-    SYS_openat,
-    SYS_openat2,
-    SYS_truncate,
-    SYS_unlinkat,
-    SYS_renameat2,
-    SYS_linkat,
-    SYS_symlinkat,
-    SYS_mkdirat,
-    SYS_mknodat
-  };
+  static const std::vector<std::int32_t> calls = [] {
+    std::vector<std::int32_t> all = name_calls();
+    all.insert(all.end(), attribute_calls().begin(), attribute_calls().end());
+    return all;
+  }();
   return calls;
 }
 
@@ -239,11 +228,10 @@ const std::vector<std::int32_t>& execution_calls() {
   return calls;
 }
 
-bool call_on_files(std::int32_t number) {
-  const auto among = [number](const std::vector<std::int32_t>& calls) {
-    return std::find(calls.begin(), calls.end(), number) != calls.end();
-  };
-  return among(file_calls()) || among(execution_calls());
+bool call_on_files(const seccomp_data& call) {
+  return may_be_on_files(call.nr) &&
+         (call.nr != SYS_ioctl ||
+          control_changes_attributes(static_cast<std::uint32_t>(call.args[1])));
 }
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
@@ -253,7 +241,7 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
   }
   switch (number) {
     case SYS_ioctl:
-      return NumberAction::kJudgeIoctl;
+      return spec.files.judges() ? NumberAction::kJudgeIoctlOnFiles : NumberAction::kJudgeIoctl;
     case SYS_clone:
       return spec.ceiling ? NumberAction::kCountClone : NumberAction::kJudgeClone;
 #if defined(SYS_fork)

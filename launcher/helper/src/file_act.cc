@@ -4,6 +4,8 @@
 #include <linux/openat2.h>
 #include <linux/stat.h>
 
+#include "file_attributes.h"
+
 namespace aasm::helper {
 
 namespace {
@@ -191,6 +193,13 @@ bool follows_first(const wire::BrokerFile& file) {
     case BrokerFileCall::kLink:
       return (file.how & AT_SYMLINK_FOLLOW) != 0;
     case BrokerFileCall::kExecute:
+    case BrokerFileCall::kChangeMode:
+    case BrokerFileCall::kChangeOwner:
+    case BrokerFileCall::kChangeTimes:
+    case BrokerFileCall::kSetAttribute:
+    case BrokerFileCall::kRemoveAttribute:
+    case BrokerFileCall::kSetFlags:
+    case BrokerFileCall::kControl:
       return (file.how & AT_SYMLINK_NOFOLLOW) == 0;
     case BrokerFileCall::kUnlink:
     case BrokerFileCall::kMakeDirectory:
@@ -283,6 +292,14 @@ long act(const wire::BrokerFile& file, const char* second_name, FilePlaces& plac
       return act_link(file, places);
     case BrokerFileCall::kExecute:
       return act_execute(places);
+    case BrokerFileCall::kChangeMode:
+    case BrokerFileCall::kChangeOwner:
+    case BrokerFileCall::kChangeTimes:
+    case BrokerFileCall::kSetAttribute:
+    case BrokerFileCall::kRemoveAttribute:
+    case BrokerFileCall::kSetFlags:
+    case BrokerFileCall::kControl:
+      return change_attributes(file, second_name, places.target);
   }
   return -kEinval;
 }
