@@ -301,6 +301,23 @@ class Egress(NetworkCase):
             self.skipTest("neither curl nor git's http transport is here")
 
 
+class Files(NetworkCase):
+    # The second layer, which is about sockets and signals, would else refuse every move between directories.
+    def test_files_are_linked_and_moved_between_directories_as_where_the_network_is_not_stated(self):
+        results = self.attempts("""
+            import os
+            os.makedirs("a/b"); open("a/b/one", "w").close()
+            attempt("rename", lambda: os.rename("a/b/one", "two"))
+            attempt("link", lambda: os.link("two", "a/three"))
+            attempt("folder", lambda: os.rename("a/b", "c"))
+            attempt("outside", lambda: os.rename("two", sys.argv[1] + "/two"))
+            attempt("gained", lambda: os.link("/usr/bin/env", "env"))
+            """, self.outside)
+        self.assertEqual((results["rename"], results["link"], results["folder"]), ("ok", "ok", "ok"))
+        self.assertNotEqual(results["outside"], "ok")
+        self.assertNotEqual(results["gained"], "ok")
+
+
 class Sends(NetworkCase):
     def test_sendmsg_and_sendmmsg_on_connected_sockets_send_all_of_it(self):
         self.attempts("""

@@ -1,5 +1,6 @@
 #include "network_setup.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -39,6 +40,24 @@ Result<IpcSpec> ipc_spec_of(const std::vector<Requirement>& requirements) {
   return spec;
 }
 
+namespace {
+
+// Every layer refuses links and renames between directories unless a rule allows them, also one
+// that handles no right to files (landlock(7), LANDLOCK_ACCESS_FS_REFER).
+Result<void> leave_files_alone(const process::Fd& ruleset) {
+  const process::Fd root(::open("/", O_PATH | O_CLOEXEC));
+  landlock::PathBeneathAttr attr;
+  attr.allowed_access = landlock::kRefer;
+  attr.parent_fd = root.get();
+  if (!root || landlock::add_path_rule(ruleset.get(), attr) != 0) {
+    const int os_errno = errno;
+    return Error(ErrorCode::kUnsupported, "landlock_add_rule for /", os_errno);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<InnerRuleset> build_inner_ruleset(const NetworkSpec& spec, std::int64_t abi) {
   InnerRuleset ruleset;
   ruleset.abi = abi;
@@ -49,12 +68,13 @@ Result<InnerRuleset> build_inner_ruleset(const NetworkSpec& spec, std::int64_t a
                  "the broker needs the signal scope (Landlock ABI 6), Landlock here has ABI " +
                      std::to_string(abi));
   }
-  const landlock::RulesetAttr attr{0, ruleset.handled_net, ruleset.scoped};
+  const landlock::RulesetAttr attr{landlock::kRefer, ruleset.handled_net, ruleset.scoped};
   ruleset.fd = process::Fd(static_cast<int>(landlock::create_ruleset(attr)));
   if (!ruleset.fd) {
     const int os_errno = errno;
     return Error(ErrorCode::kUnsupported, "landlock_create_ruleset", os_errno);
   }
+  AASM_TRY(leave_files_alone(ruleset.fd));
   return ruleset;
 }
 
