@@ -21,10 +21,15 @@ X86 = platform.machine() == "x86_64"
 NUMBERS = (
     {"open": 2, "creat": 85, "truncate": 76, "rename": 82, "mkdir": 83, "rmdir": 84, "link": 86, "unlink": 87,
      "symlink": 88, "mknod": 133, "openat": 257, "mkdirat": 258, "mknodat": 259, "unlinkat": 263, "renameat": 264,
-     "linkat": 265, "symlinkat": 266, "renameat2": 316, "openat2": 437}
+     "linkat": 265, "symlinkat": 266, "renameat2": 316, "openat2": 437, "chmod": 90, "fchmod": 91, "chown": 92, "fchown": 93,
+     "lchown": 94, "utime": 132, "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197,
+     "lremovexattr": 198, "fremovexattr": 199, "utimes": 235, "fchownat": 260, "futimesat": 261, "fchmodat": 268,
+     "utimensat": 280}
     if X86 else
     {"mknodat": 33, "mkdirat": 34, "unlinkat": 35, "symlinkat": 36, "linkat": 37, "renameat": 38, "truncate": 45,
-     "openat": 56, "renameat2": 276, "openat2": 437})
+     "openat": 56, "renameat2": 276, "openat2": 437, "setxattr": 5, "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14,
+     "lremovexattr": 15, "fremovexattr": 16, "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88})
+NUMBERS.update({"ioctl": 16 if X86 else 29, "fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469})
 CWD = -100
 O_TMPFILE = 0o20000000 | os.O_DIRECTORY
 O_PATH = 0o10000000
@@ -114,6 +119,77 @@ def reopen(path, first, second):
         os.close(fd)
 
 
+def with_file(path, flags, call):
+    """A call on a descriptor, and what it changed."""
+    fd = os.open(path, flags)
+    try:
+        return call(fd), attributes(fd)
+    finally:
+        os.close(fd)
+
+
+def attributes(path, follow=True):
+    """What a call on attributes can change."""
+    status = os.stat(path) if isinstance(path, int) else os.stat(path, follow_symlinks=follow)
+    told = [oct(status.st_mode), status.st_uid, status.st_gid, whole(status.st_atime), whole(status.st_mtime)]
+    try:
+        names = sorted(os.listxattr(path) if isinstance(path, int) else os.listxattr(path, follow_symlinks=follow))
+        told.append([(name, len(os.getxattr(path, name))) for name in names if name.startswith("user.")])
+    except OSError:
+        told.append(None)
+    return told
+
+
+def whole(seconds):
+    """A time that a call has set; others differ from run to run."""
+    return seconds if seconds < EARLY else "now"
+
+
+def changed(path, name, *args, follow=True):
+    return raw(name, *args), attributes(path, follow)
+
+
+def block(layout, *values):
+    text = struct.pack(layout, *values)
+    return ctypes.byref(ctypes.create_string_buffer(text, len(text)))
+
+
+def times(*values):
+    """Two struct timespec."""
+    return block("qqqq", *(values or (1000, 500000000, 2000, 250000000)))
+
+
+def big(size):
+    return ctypes.c_char_p(b"v" * size)
+
+
+def without(path, name, *args):
+    """Removes an attribute that is there."""
+    os.setxattr(path, "user.a", b"value")
+    return changed(path, name, *args)
+
+
+def at_call(value, size=16, flags=0, total=16):
+    """struct xattr_args"""
+    held = ctypes.create_string_buffer(value)
+    del kept[:-8]
+    kept.append(held)
+    return ctypes.byref(ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(held), size, flags), max(total, 16)))
+
+
+def on_pipe(name, *args):
+    ends = os.pipe()
+    try:
+        return raw(name, ends[0], *args), oct(os.fstat(ends[0]).st_mode)
+    finally:
+        os.close(ends[0])
+        os.close(ends[1])
+
+
+def openat_only(path, flags):
+    return raw("openat", CWD, path, flags, 0o600)
+
+
 def removed_directory(call):
     os.mkdir("gone")
     fd = at("gone")
@@ -130,6 +206,13 @@ def legacy(name, modern):
 
 
 W, RW, C, T, X, A = os.O_WRONLY, os.O_RDWR, os.O_CREAT, os.O_TRUNC, os.O_EXCL, os.O_APPEND
+R = os.O_RDONLY
+NOFOLLOW, EMPTY = 0x100, 0x1000
+OMIT, NOW = (1 << 30) - 2, (1 << 30) - 1
+EARLY = 1e9
+SETFLAGS, FSSETXATTR = 0x40086602, 0x401C5820
+ME, MINE = os.getuid(), os.getgid()
+kept = []
 LONG = "n" * 255
 CALLS = {
     # opening
@@ -345,6 +428,168 @@ CALLS = {
     "outside, unnamed": lambda: opened(OUTSIDE, O_TMPFILE | RW, 0o600),
     "outside, directory": lambda: opened(OUTSIDE, os.O_DIRECTORY),
 }
+CALLS.update({
+    # attributes
+    "chmod": lambda: changed("f", "fchmodat", CWD, "f", 0o600),
+    "chmod with more bits": lambda: changed("f", "fchmodat", CWD, "f", 0o4755 | 1 << 20),
+    "chmod a link": lambda: changed("f", "fchmodat", CWD, "link", 0o600),
+    "chmod a dangling link": lambda: raw("fchmodat", CWD, "dangling", 0o600),
+    "chmod a loop": lambda: raw("fchmodat", CWD, "loop", 0o600),
+    "chmod 40 links": lambda: changed("f", "fchmodat", CWD, "chain39", 0o600),
+    "chmod 41 links": lambda: raw("fchmodat", CWD, "chain40", 0o600),
+    "chmod missing": lambda: raw("fchmodat", CWD, "missing", 0o600),
+    "chmod empty": lambda: raw("fchmodat", CWD, "", 0o600),
+    "chmod no address": lambda: raw("fchmodat", CWD, 1, 0o600),
+    "chmod a long name": lambda: raw("fchmodat", CWD, LONG + "n", 0o600),
+    "chmod a file with a slash": lambda: raw("fchmodat", CWD, "f/", 0o600),
+    "chmod through a file": lambda: raw("fchmodat", CWD, "f/x", 0o600),
+    "chmod through a closed directory": lambda: changed("f", "fchmodat", CWD, "closed/x", 0o600),
+    "chmod a directory": lambda: changed("d", "fchmodat", CWD, "d", 0o711),
+    "chmod a directory with slashes": lambda: changed("d", "fchmodat", CWD, "d//", 0o711),
+    "chmod a link to a directory with a slash": lambda: changed("d", "fchmodat", CWD, "dlink/", 0o711),
+    "chmod dot": lambda: changed(".", "fchmodat", CWD, ".", 0o711),
+    "chmod dot dot": lambda: changed(".", "fchmodat", CWD, "d/..", 0o711),
+    "chmod by a descriptor": lambda: with_directory("d", lambda fd: changed("d/x", "fchmodat", fd, "x", 0o600)),
+    "chmod by a bad descriptor": lambda: raw("fchmodat", 77, "x", 0o600),
+    "chmod by a descriptor of a file": lambda: raw("fchmodat", os.open("f", R), "x", 0o600),
+    "chmod in another directory": lambda: within("d", lambda: changed("x", "fchmodat", CWD, "x", 0o600)),
+    "chmod own descriptor": lambda: with_file("f", R, lambda fd: raw("fchmodat", CWD, f"/proc/self/fd/{fd}", 0o600)),
+    "chmod own reference": lambda: with_file("f", O_PATH, lambda fd: raw("fchmodat", CWD, f"/proc/self/fd/{fd}", 0o600)),
+    "chmod own reference to a link": lambda: with_file(
+        "link", O_PATH | os.O_NOFOLLOW, lambda fd: raw("fchmodat", CWD, f"/proc/self/fd/{fd}", 0o600)),
+    "chmod below own descriptor": lambda: with_directory(
+        "d", lambda fd: changed("d/x", "fchmodat", CWD, f"/proc/self/fd/{fd}/x", 0o600)),
+    "chmod own directory": lambda: within("d", lambda: changed(".", "fchmodat", CWD, "/proc/self/cwd", 0o711)),
+    "chmod a pipe": lambda: changed("fifo", "fchmodat", CWD, "fifo", 0o600),
+    "chmod a socket file": lambda: changed("sock", "fchmodat", CWD, "sock", 0o600),
+    "chmod a file of proc": lambda: raw("fchmodat", CWD, "/proc/self/comm", 0o600),
+    "chmod of an absolute name": lambda: changed("f", "fchmodat", 77, WORK + "/case/f", 0o600),
+    "chmod2": lambda: changed("f", "fchmodat2", CWD, "f", 0o600, 0),
+    "chmod2 a link itself": lambda: changed("link", "fchmodat2", CWD, "link", 0o600, NOFOLLOW, follow=False),
+    "chmod2 a file itself": lambda: changed("f", "fchmodat2", CWD, "f", 0o600, NOFOLLOW),
+    "chmod2 a link with a slash": lambda: changed("d", "fchmodat2", CWD, "dlink/", 0o711, NOFOLLOW),
+    "chmod2 dot": lambda: changed(".", "fchmodat2", CWD, "d/..", 0o711, NOFOLLOW),
+    "chmod2 an unknown flag": lambda: raw("fchmodat2", CWD, "f", 0o600, 0x8000),
+    "chmod2 a descriptor": lambda: with_file("f", R, lambda fd: raw("fchmodat2", fd, "", 0o600, EMPTY)),
+    "chmod2 a reference": lambda: with_file("f", O_PATH, lambda fd: raw("fchmodat2", fd, "", 0o600, EMPTY)),
+    "chmod2 the working directory": lambda: changed(".", "fchmodat2", CWD, "", 0o711, EMPTY),
+    "chmod2 empty": lambda: raw("fchmodat2", CWD, "", 0o711, 0),
+    "fchmod": lambda: with_file("f", R, lambda fd: raw("fchmod", fd, 0o600)),
+    "fchmod a reference": lambda: with_file("f", O_PATH, lambda fd: raw("fchmod", fd, 0o600)),
+    "fchmod nothing": lambda: raw("fchmod", 77, 0o600),
+    "fchmod below zero": lambda: raw("fchmod", -1, 0o600),
+    "fchmod a directory": lambda: with_file("d", R, lambda fd: raw("fchmod", fd, 0o711)),
+    "fchmod a pipe": lambda: on_pipe("fchmod", 0o600),
+    "fchmod a memory file": lambda: raw("fchmod", os.memfd_create("m"), 0o600),
+    "fchmod an unnamed file": lambda: raw("fchmod", openat_only("d", O_TMPFILE | RW), 0o640),
+    "chown": lambda: changed("f", "fchownat", CWD, "f", ME, MINE, 0),
+    "chown to nobody": lambda: changed("f", "fchownat", CWD, "f", 12345, 12345, 0),
+    "chown to none": lambda: changed("f", "fchownat", CWD, "f", -1, -1, 0),
+    "chown of a file with set bits": lambda: (os.chmod("f", 0o6755), changed("f", "fchownat", CWD, "f", ME, MINE, 0))[1],
+    "chown a link": lambda: changed("f", "fchownat", CWD, "link", ME, MINE, 0),
+    "chown a link itself": lambda: changed("link", "fchownat", CWD, "link", ME, MINE, NOFOLLOW, follow=False),
+    "chown a dangling link itself": lambda: changed("dangling", "fchownat", CWD, "dangling", ME, MINE, NOFOLLOW, follow=False),
+    "chown an unknown flag": lambda: raw("fchownat", CWD, "f", ME, MINE, 0x8000),
+    "chown a descriptor": lambda: with_file("f", R, lambda fd: raw("fchownat", fd, "", ME, MINE, EMPTY)),
+    "chown a reference": lambda: with_file("f", O_PATH, lambda fd: raw("fchownat", fd, "", ME, MINE, EMPTY)),
+    "chown missing": lambda: raw("fchownat", CWD, "missing", ME, MINE, 0),
+    "fchown": lambda: with_file("f", R, lambda fd: raw("fchown", fd, ME, MINE)),
+    "fchown a reference": lambda: with_file("f", O_PATH, lambda fd: raw("fchown", fd, ME, MINE)),
+    "times": lambda: changed("f", "utimensat", CWD, "f", times(), 0),
+    "times now": lambda: changed("f", "utimensat", CWD, "f", 0, 0),
+    "times now by number": lambda: changed("f", "utimensat", CWD, "f", times(1000, 0, 0, NOW), 0),
+    "times left out": lambda: changed("f", "utimensat", CWD, "f", times(0, OMIT, 2000, 0), 0),
+    "times both left out": lambda: raw("utimensat", CWD, "missing", times(0, OMIT, 0, OMIT), 0),
+    "times both left out, no address": lambda: raw("utimensat", CWD, 1, times(0, OMIT, 0, OMIT), 0),
+    "times of too many parts": lambda: raw("utimensat", CWD, "f", times(0, 1000000000, 0, 0), 0),
+    "times of too many parts, missing": lambda: raw("utimensat", CWD, "missing", times(0, 1000000000, 0, 0), 0),
+    "times before 1970": lambda: changed("f", "utimensat", CWD, "f", times(-5, 0, -6, 0), 0),
+    "times an unknown flag": lambda: raw("utimensat", CWD, "f", times(), 0x8000),
+    "times an unknown flag, no address": lambda: raw("utimensat", CWD, "f", 1, 0x8000),
+    "times no address": lambda: raw("utimensat", CWD, "f", 1, 0),
+    "times a link": lambda: changed("f", "utimensat", CWD, "link", times(), 0),
+    "times a link itself": lambda: changed("link", "utimensat", CWD, "link", times(), NOFOLLOW, follow=False),
+    "times of a directory": lambda: changed("d", "utimensat", CWD, "d", times(), 0),
+    "times by descriptor": lambda: with_file("f", R, lambda fd: raw("utimensat", fd, 0, times(), 0)),
+    "times now by descriptor": lambda: with_file("f", R, lambda fd: raw("utimensat", fd, 0, 0, 0)),
+    "times by descriptor with a flag": lambda: with_file("f", R, lambda fd: raw("utimensat", fd, 0, times(), NOFOLLOW)),
+    "times by reference": lambda: with_file("f", O_PATH, lambda fd: raw("utimensat", fd, 0, times(), 0)),
+    "times by reference, empty": lambda: with_file("f", O_PATH, lambda fd: raw("utimensat", fd, "", times(), EMPTY)),
+    "times of nothing": lambda: raw("utimensat", CWD, 0, times(), 0),
+    "times of a read only file": lambda: changed("ro", "utimensat", CWD, "ro", times(), 0),
+    "setxattr": lambda: changed("f", "setxattr", "f", "user.a", "value", 5, 0),
+    "setxattr, creating": lambda: changed("f", "setxattr", "f", "user.a", "value", 5, 1),
+    "setxattr, replacing": lambda: raw("setxattr", "f", "user.a", "value", 5, 2),
+    "setxattr, both": lambda: raw("setxattr", "f", "user.a", "value", 5, 3),
+    "setxattr, unknown": lambda: raw("setxattr", "f", "user.a", "value", 5, 4),
+    "setxattr of nothing": lambda: changed("f", "setxattr", "f", "user.a", 0, 0, 0),
+    "setxattr at no address": lambda: raw("setxattr", "f", "user.a", 1, 5, 0),
+    "setxattr, no name": lambda: raw("setxattr", "f", "", "value", 5, 0),
+    "setxattr, name at no address": lambda: raw("setxattr", "f", 1, "value", 5, 0),
+    "setxattr, a long name": lambda: changed("f", "setxattr", "f", "user." + "n" * 250, "value", 5, 0),
+    "setxattr, a longer name": lambda: raw("setxattr", "f", "user." + "n" * 251, "value", 5, 0),
+    "setxattr, much": lambda: changed("f", "setxattr", "f", "user.a", big(3000), 3000, 0),
+    "setxattr, all that it takes": lambda: raw("setxattr", "f", "user." + "n" * 250, big(65536), 65536, 0),
+    "setxattr, too much": lambda: raw("setxattr", "f", "user.a", big(65537), 65537, 0),
+    "setxattr of no family": lambda: raw("setxattr", "f", "other.a", "value", 5, 0),
+    "setxattr trusted": lambda: raw("setxattr", "f", "trusted.a", "value", 5, 0),
+    "setxattr a directory": lambda: changed("d", "setxattr", "d", "user.a", "value", 5, 0),
+    "setxattr a pipe": lambda: raw("setxattr", "fifo", "user.a", "value", 5, 0),
+    "setxattr a link": lambda: changed("f", "setxattr", "link", "user.a", "value", 5, 0),
+    "setxattr a link itself": lambda: raw("lsetxattr", "link", "user.a", "value", 5, 0),
+    "setxattr a file itself": lambda: changed("f", "lsetxattr", "f", "user.a", "value", 5, 0),
+    "setxattr missing": lambda: raw("setxattr", "missing", "user.a", "value", 5, 0),
+    "fsetxattr": lambda: with_file("f", R, lambda fd: raw("fsetxattr", fd, "user.a", "value", 5, 0)),
+    "fsetxattr a reference": lambda: with_file("f", O_PATH, lambda fd: raw("fsetxattr", fd, "user.a", "value", 5, 0)),
+    "setxattrat": lambda: changed("f", "setxattrat", CWD, "f", 0, "user.a", at_call(b"value", 5), 16),
+    "setxattrat, short": lambda: raw("setxattrat", CWD, "f", 0, "user.a", at_call(b"value", 5), 8),
+    "setxattrat, longer": lambda: changed("f", "setxattrat", CWD, "f", 0, "user.a", at_call(b"value", 5, total=24), 24),
+    "setxattrat, unknown": lambda: raw("setxattrat", CWD, "f", 0x8000, "user.a", at_call(b"value", 5), 16),
+    "setxattrat a descriptor": lambda: with_file(
+        "f", R, lambda fd: raw("setxattrat", fd, "", EMPTY, "user.a", at_call(b"value", 5), 16)),
+    "setxattrat a descriptor, no name": lambda: with_file(
+        "f", R, lambda fd: raw("setxattrat", fd, 0, EMPTY, "user.a", at_call(b"value", 5), 16)),
+    "setxattrat a reference": lambda: with_file(
+        "f", O_PATH, lambda fd: raw("setxattrat", fd, "", EMPTY, "user.a", at_call(b"value", 5), 16)),
+    "setxattrat the working directory": lambda: changed(".", "setxattrat", CWD, "", EMPTY, "user.a", at_call(b"value", 5), 16),
+    "removexattr": lambda: without("f", "removexattr", "f", "user.a"),
+    "removexattr that is not there": lambda: raw("removexattr", "f", "user.a"),
+    "removexattr of no name": lambda: raw("removexattr", "f", ""),
+    "removexattr a link": lambda: without("f", "removexattr", "link", "user.a"),
+    "removexattr a link itself": lambda: raw("lremovexattr", "link", "user.a"),
+    "fremovexattr": lambda: without("f", "fremovexattr", os.open("f", R), "user.a"),
+    "removexattrat": lambda: without("f", "removexattrat", CWD, "f", 0, "user.a"),
+    "removexattrat a descriptor": lambda: without("f", "removexattrat", os.open("f", R), "", EMPTY, "user.a"),
+    "flags": lambda: with_file("f", R, lambda fd: raw("ioctl", fd, SETFLAGS, block("i", 0x40))),
+    "flags of a directory": lambda: with_file("d", R, lambda fd: raw("ioctl", fd, SETFLAGS, block("i", 0x40))),
+    "flags of a pipe": lambda: on_pipe("ioctl", SETFLAGS, block("i", 0x40)),
+    "flags of a reference": lambda: with_file("f", O_PATH, lambda fd: raw("ioctl", fd, SETFLAGS, block("i", 0x40))),
+    "flags at no address": lambda: with_file("f", R, lambda fd: raw("ioctl", fd, SETFLAGS, 1)),
+    "flags, the other way": lambda: with_file("f", R, lambda fd: raw("ioctl", fd, FSSETXATTR, block("IIIII8x", 0x80, 0, 0, 0, 0))),
+    "flags by name": lambda: raw("file_setattr", CWD, "f", block("QIIII", 0x80, 0, 0, 0, 0), 24, 0),
+    "flags by name, short": lambda: raw("file_setattr", CWD, "f", block("QIIII", 0x80, 0, 0, 0, 0), 16, 0),
+    "flags by name, missing": lambda: raw("file_setattr", CWD, "missing", block("QIIII", 0x80, 0, 0, 0, 0), 24, 0),
+    "outside, chmod": lambda: raw("fchmodat", CWD, OUTSIDE + "/f", 0o644),
+    "outside, chmod missing": lambda: raw("fchmodat", CWD, OUTSIDE + "/missing", 0o644),
+    "outside, chmod by a link": lambda: raw("fchmodat", CWD, "out/f", 0o644),
+    "outside, chmod by a link with a slash": lambda: raw("fchownat", CWD, "out/", ME, MINE, NOFOLLOW),
+    "outside, chmod by a reference": lambda: with_file(OUTSIDE + "/f", O_PATH, lambda fd: raw("fchmodat2", fd, "", 0o644, EMPTY)),
+    "outside, fchmod": lambda: with_file(sys.argv[0], R, lambda fd: raw("fchmod", fd, 0o644)),
+    "outside, times": lambda: raw("utimensat", CWD, OUTSIDE + "/f", 0, 0),
+})
+if X86:
+    CALLS.update({
+        "old chmod": lambda: changed("f", "chmod", "link", 0o600),
+        "old chown": lambda: changed("f", "chown", "link", ME, MINE),
+        "old lchown": lambda: changed("link", "lchown", "link", ME, MINE, follow=False),
+        "old lchown with a slash": lambda: changed("d", "lchown", "dlink/", ME, MINE),
+        "utime": lambda: changed("f", "utime", "f", block("qq", 1000, 2000)),
+        "utime now": lambda: changed("f", "utime", "link", 0),
+        "utimes": lambda: changed("f", "utimes", "f", block("qqqq", 1000, 5, 2000, 6)),
+        "utimes of too many parts": lambda: raw("utimes", "missing", block("qqqq", 1000, 1000000, 2000, 6)),
+        "futimesat": lambda: with_directory("d", lambda fd: changed("d/x", "futimesat", fd, "x", block("qqqq", 1000, 5, 2000, 6))),
+        "futimesat without a name": lambda: with_file("f", R, lambda fd: raw("futimesat", fd, 0, block("qqqq", 1000, 5, 2000, 6))),
+    })
 if X86:
     CALLS.update({
         "creat": lambda: what(raw("creat", "new", 0o640)),
@@ -359,7 +604,7 @@ if X86:
     })
 
 
-def make_tree(case):
+def make_tree(case, chain):
     os.makedirs(case)
     os.chdir(case)
     for name, text, mode in (("f", "content", 0o644), ("ro", "fixed", 0o444)):
@@ -373,22 +618,22 @@ def make_tree(case):
             file.write(name)
     os.chmod("closed", 0)
     for name, text in (("link", "f"), ("dlink", "d"), ("dangling", "made"), ("loop", "loop"), ("abs", case + "/f"),
-                       ("out", OUTSIDE), ("chain0", "f")):
+                       ("out", OUTSIDE)):
         os.symlink(text, name)
-    for i in range(1, 41):
-        os.symlink(f"chain{i - 1}", f"chain{i}")
+    for i in range(41 if chain else 0):
+        os.symlink(f"chain{i - 1}" if i else "f", f"chain{i}")
     os.mkfifo("fifo")
     os.mknod("sock", stat.S_IFSOCK | 0o644)
 
 
 def look(directory):
-    """The tree: kind, mode, links, size and text of each name."""
+    """The tree: kind, mode, links, owner, size and text of each name."""
     seen = {}
     for base, directories, files in os.walk(directory):
         for name in directories + files:
             path = os.path.join(base, name)
             status = os.lstat(path)
-            told = [oct(status.st_mode), status.st_nlink, status.st_uid]
+            told = [oct(status.st_mode), status.st_nlink, status.st_uid, status.st_gid]
             if stat.S_ISLNK(status.st_mode):
                 told.append(os.readlink(path))
             elif stat.S_ISREG(status.st_mode):
@@ -401,13 +646,14 @@ def look(directory):
 def main():
     case = WORK + "/case"
     for name, call in CALLS.items():
-        make_tree(case)
+        make_tree(case, name.endswith(" links"))
         try:
             answer = call()
         except OSError as error:
             answer = errno.errorcode.get(error.errno, error.errno)
         print(json.dumps([name, answer, look(case)]), flush=True)
         os.chdir(WORK)
+        os.chmod(case, 0o700)
         os.chmod(case + "/closed", 0o700)
         shutil.rmtree(case)
 

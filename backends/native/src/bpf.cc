@@ -14,6 +14,7 @@
 #include "aasm/crypto/hash.h"
 #include "aasm/wire/helper_wire.h"
 
+#include "file_attributes.h"
 #include "scheduling_judge.h"
 #include "shared_memory.h"
 #include "signal_target.h"
@@ -59,6 +60,16 @@ sock_filter if_equal(std::uint32_t value, std::size_t if_true, std::size_t if_fa
 Program judge_ioctl() {
   return {load(low_half(1)), if_equal(kIoctlTiocsti, 2, 0), if_equal(kIoctlTioclinux, 1, 0),
           allow(), notify()};
+}
+
+Program judge_ioctl_on_files() {
+  return {load(low_half(1)),
+          if_equal(kIoctlTiocsti, 4, 0),
+          if_equal(kIoctlTioclinux, 3, 0),
+          if_equal(kIoctlSetFlags, 2, 0),
+          if_equal(kIoctlSetAttributes, 1, 0),
+          allow(),
+          notify()};
 }
 
 // clone(flags, ...): the kernel reads 32 bits of the flags.
@@ -180,6 +191,8 @@ Program leaf(NumberAction action) {
       return {notify()};
     case NumberAction::kJudgeIoctl:
       return judge_ioctl();
+    case NumberAction::kJudgeIoctlOnFiles:
+      return judge_ioctl_on_files();
     case NumberAction::kJudgeClone:
       return judge_clone();
     case NumberAction::kJudgePrctl:

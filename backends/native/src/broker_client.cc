@@ -29,12 +29,12 @@ void append_padded(std::string* message, const void* bytes, std::size_t size) {
 
 bool fits(const BrokerOrder& order) {
   const std::size_t num_groups = order.credentials ? order.credentials->groups.size() : 0;
+  const bool on_files = order.kind == wire::BrokerKind::kFile;
   return order.name.size() <= wire::kMaxBrokerName &&
          order.control.size() <= wire::kMaxBrokerControl &&
-         order.data.size() <= wire::kMaxBrokerData &&
+         order.data.size() <= (on_files ? wire::kMaxBrokerFileData : wire::kMaxBrokerData) &&
          order.rights.size() <= wire::kMaxBrokerRights && num_groups <= wire::kMaxBrokerGroups &&
-         (order.socket >= 0 || order.kind == wire::BrokerKind::kFile ||
-          order.kind == wire::BrokerKind::kMemory);
+         (order.socket >= 0 || on_files || order.kind == wire::BrokerKind::kMemory);
 }
 
 wire::BrokerRequest header_of(std::uint64_t call, const BrokerOrder& order) {

@@ -32,10 +32,11 @@ std::vector<std::string> set_up_limitations(Domain domain) {
       };
     case Domain::kFilesystemWrite:
       return {
-          "Landlock does not restrict chmod, chown, utime, setxattr, removexattr and file_setattr: "
-          "attributes of files outside the grants and of denied ones, aasm's own included, can be "
-          "changed where their owner and mode permit it; a run says when those of its ledger, keys "
-          "or trust files were",
+          "Landlock does not restrict chmod, chown, utime, setxattr, removexattr, file_setattr and "
+          "ioctl that sets flags: where evidence of files stays at setup, attributes of files "
+          "outside the grants, aasm's own included, can be changed where their owner and mode "
+          "permit it; a run says when those of its ledger, keys or trust files were",
+          "ioctl on a device is refused by Landlock without a record",
           "a unix socket can be bound to a new name inside a denied place",
       };
     case Domain::kCredential:

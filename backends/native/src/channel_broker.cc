@@ -46,11 +46,11 @@ short ChannelWorker::broker_poll_events() const {
 }
 
 bool ChannelWorker::is_brokered(const seccomp_notif& call) const {
-  return call_on_files(call.data.nr) ? file_calls_ != nullptr : broker_calls_ != nullptr;
+  return call_on_files(call.data) ? file_calls_ != nullptr : broker_calls_ != nullptr;
 }
 
 void ChannelWorker::begin_brokered(const seccomp_notif& call, Caller caller) {
-  if (call_on_files(call.data.nr)) {
+  if (call_on_files(call.data)) {
     file_calls_->begin(call, std::move(caller));
   } else {
     broker_calls_->begin(call, std::move(caller));
@@ -190,7 +190,7 @@ Result<ReplyState> ChannelWorker::refuse_brokered_canary(const seccomp_notif& ca
       finished = take_finished();
     }
     if (finished.empty()) {
-      call_on_files(call.data.nr) ? file_calls_->forget(call.id) : broker_calls_->forget(call.id);
+      call_on_files(call.data) ? file_calls_->forget(call.id) : broker_calls_->forget(call.id);
     } else if (finished.front().os_errno != 0 && !finished.front().events.empty()) {
       *os_errno = finished.front().os_errno;
     }

@@ -286,7 +286,7 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   if (closed != spec.closed.end()) {
     return protect(std::move(result), closed->second->name, EPERM);
   }
-  if (spec.files.judges() && call_on_files(number)) {
+  if (spec.files.judges() && call_on_files(call.data)) {
     result.answer = AnswerKind::kBroker;
     return result;
   }

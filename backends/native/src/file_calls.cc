@@ -1,7 +1,6 @@
 #include "file_calls.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "caller_memory.h"
+#include "file_attributes.h"
 #include "file_in_flight.h"
 
 namespace aasm::backend_native {
@@ -38,20 +38,6 @@ bool takes_mode(const wire::BrokerFile& call) {
 
 bool is_truncate(const wire::BrokerFile& call) {
   return call.call == static_cast<std::uint32_t>(BrokerFileCall::kTruncate);
-}
-
-// Where a name begins: nothing for an absolute one, unless it is looked up below a directory.
-Result<process::Fd> start_of(pid_t tid, const NameArgument& argument, const std::string& name,
-                             std::uint64_t resolve) {
-  const bool below = (resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) != 0;
-  if (!name.empty() && name[0] == '/' && !below) {
-    return process::Fd();
-  }
-  if (argument.directory != AT_FDCWD) {
-    return take_descriptor(tid, argument.directory);
-  }
-  // Its root is ours: what changes roots is closed (syscall_closed.inc).
-  return process::open_file("/proc/" + std::to_string(tid) + "/cwd", O_PATH | O_DIRECTORY);
 }
 
 void append(BrokerOrder* order, std::uint32_t what, const process::Fd& fd, std::uint32_t* given) {
@@ -103,6 +89,11 @@ Result<void> FileCalls::start(InFlight& call) {
   } else if (wanted.call == static_cast<std::uint32_t>(BrokerFileCall::kOpenHow)) {
     return kernel_answer(EINVAL);
   }
+  AASM_TRY(read_change(call.tid, &call.request));
+  if (call.request.nothing_to_do) {
+    finish(call, 0);
+    return {};
+  }
   AASM_TRY(read_names(call));
   if (is_open(wanted) && (wanted.flags & O_PATH) != 0) {
     // The kernel gives nobody a reference of somebody else's; openat(2) makes one without us.
@@ -111,30 +102,12 @@ Result<void> FileCalls::start(InFlight& call) {
   if (spec_.denies() && wanted.resolve != 0) {
     return Error(ErrorCode::kUnsupported, "ways to resolve a name that cannot be judged", ENOSYS);
   }
-  wanted.turn =
-      static_cast<std::uint32_t>(spec_.denies() ? BrokerTurn::kResolve : BrokerTurn::kWhole);
+  // Of attributes nobody but us judges anything.
+  const bool judged = spec_.denies() || changes_attributes(call.request);
+  wanted.turn = static_cast<std::uint32_t>(judged ? BrokerTurn::kResolve : BrokerTurn::kWhole);
   AASM_TRY(add_caller(call));
   order_names(call);
   dispatch(call);
-  return {};
-}
-
-// In the order in which the kernel reads and checks them.
-Result<void> FileCalls::read_names(InFlight& call) {
-  const FileRequest& request = call.request;
-  const bool may_be_empty = (request.call.how & AT_EMPTY_PATH) != 0 && request.second;
-  if (request.link_text) {
-    call.second_name = AASM_TRY(read_name(call.tid, request.link_text->address, false));
-  }
-  call.first_name = AASM_TRY(read_name(call.tid, request.first->address, may_be_empty));
-  if (request.second) {
-    call.second_name = AASM_TRY(read_name(call.tid, request.second->address, false));
-  }
-  call.first_start =
-      AASM_TRY(start_of(call.tid, *request.first, call.first_name, request.call.resolve));
-  if (request.second) {
-    call.second_start = AASM_TRY(start_of(call.tid, *request.second, call.second_name, 0));
-  }
   return {};
 }
 
@@ -234,7 +207,7 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
 Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
   call.described = describe(call, answer);
   const ResolvedFile& file = call.described.file;
-  if (!file.path.empty() && file.parents.empty()) {
+  if (wants_parents(spec_, file.path) && !file.path.empty() && file.parents.empty()) {
     return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
   }
   FileVerdict verdict = judge_file(spec_, call.described);
@@ -250,7 +223,8 @@ Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
 Result<void> FileCalls::make_judged(InFlight& call, FileAnswer& answer) {
   wire::BrokerFile& wanted = call.request.call;
   const bool exists = call.described.file.exists;
-  const bool on_target = is_open(wanted) || is_truncate(wanted);
+  const bool attributes = changes_attributes(call.request);
+  const bool on_target = is_open(wanted) || is_truncate(wanted) || attributes;
   if (on_target && !exists && !makes_file(wanted)) {
     return kernel_answer(ENOENT);
   }
@@ -267,6 +241,12 @@ Result<void> FileCalls::make_judged(InFlight& call, FileAnswer& answer) {
   call.held_first = std::move(answer.first);
   call.held_target = std::move(answer.target);
   call.held_second = std::move(answer.second);
+  if (attributes) {
+    append(&call.order, wire::kGivenTarget, call.held_target, &wanted.given);
+    call.set_payload();
+    dispatch(call);
+    return {};
+  }
   append(&call.order, wire::kGivenFirst, call.held_first, &wanted.given);
   append(&call.order, wire::kGivenTarget, call.held_target, &wanted.given);
   append(&call.order, wire::kGivenSecond, call.held_second, &wanted.given);

@@ -61,6 +61,7 @@ class FileCalls {
 
   schema::Result<void> start(InFlight& call);
   schema::Result<void> read_names(InFlight& call);
+  static schema::Result<void> take_itself(InFlight& call);
   schema::Result<void> add_caller(InFlight& call);
   void order_names(InFlight& call);
   void dispatch(InFlight& call);

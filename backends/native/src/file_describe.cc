@@ -29,6 +29,9 @@ std::string written_path(const process::Fd& start, const std::string& name) {
   }
   const Result<std::string> directory =
       process::read_link("/proc/self/fd/" + std::to_string(start.get()));
+  if (directory && name.empty()) {  // of a call on the descriptor
+    return directory->starts_with("/") ? *directory : std::string();
+  }
   return !directory ? name : *directory + (*directory == "/" ? "" : "/") + name;
 }
 
@@ -41,7 +44,8 @@ std::string tree_path(const FoundPlace& place) {
 ResolvedFile resolved(const FoundPlace& place, std::string name, const process::Fd& start) {
   ResolvedFile file;
   file.path = place.path.empty() ? written_path(start, name) : tree_path(place);
-  file.given = std::move(name);
+  const bool unnamed = file.path.empty() && name.empty();
+  file.given = unnamed ? "a descriptor of no file" : std::move(name);
   file.exists = place.found.mode != 0;
   file.directory = S_ISDIR(place.found.mode);
   file.id = {place.found.device, place.found.inode};

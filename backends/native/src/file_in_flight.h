@@ -32,6 +32,18 @@ struct FileCalls::InFlight : BrokeredCall {
     if (has_second) {
       order.data += second + '\0';
     }
+    set_control();
+  }
+
+  // What attributes become, behind a name that means nothing.
+  void set_payload() {
+    request.call.first_size = 1;
+    request.call.second_size = static_cast<std::uint32_t>(request.payload.size());
+    order.data = '\0' + request.payload;
+    set_control();
+  }
+
+  void set_control() {
     order.control.assign(reinterpret_cast<const char*>(&request.call), sizeof request.call);
   }
 };

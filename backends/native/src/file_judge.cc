@@ -293,7 +293,8 @@ FileVerdict judge_file(const FileSpec& spec, const FileCall& call) {
     if (const FileDenial* denial = denial_of(spec, call, operation)) {
       return denied(call, operation, denial->domain, denial->rule, EACCES);
     }
-    if (operation == FileOperation::kAttributes && spec.write_stated && !call.file.path.empty() &&
+    const bool has_attributes = call.file.exists && !call.file.path.empty();
+    if (operation == FileOperation::kAttributes && spec.write_stated && has_attributes &&
         !has_rights(spec, operation, call.file)) {
       return denied(call, operation, Domain::kFilesystemWrite, spec.write_default, EACCES);
     }
@@ -315,7 +316,9 @@ FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_err
   }
   FileVerdict verdict = denied(call, operation, domain, default_rule(spec, domain), os_errno);
   verdict.perform = true;
-  verdict.event.mechanism = "landlock";
+  if (operation != FileOperation::kAttributes) {
+    verdict.event.mechanism = "landlock";
+  }
   if (!by_rights) {
     verdict.event.cause = DecisionCause::kHostPermission;
     verdict.event.mechanism = "broker";

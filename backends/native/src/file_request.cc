@@ -14,7 +14,8 @@
 #include <cstring>
 
 #include "caller_memory.h"
-#include "filter_spec.h"
+#include "file_attributes.h"
+#include "file_registers.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -23,23 +24,6 @@ using schema::Result;
 using wire::BrokerFileCall;
 
 constexpr std::uint32_t kRenameExchange = 1U << 1;  // RENAME_EXCHANGE of linux/fs.h
-
-// Reads registers as the kernel does: descriptors, flags and modes are 32 bits.
-class Registers {
- public:
-  explicit Registers(const seccomp_data& data) : data_(data) {}
-  std::uint64_t whole(std::size_t index) const { return data_.args[index]; }
-  std::uint32_t word(std::size_t index) const {
-    return static_cast<std::uint32_t>(data_.args[index]);
-  }
-  NameArgument name(std::size_t index) const { return {AT_FDCWD, whole(index)}; }
-  NameArgument name_at(std::size_t directory) const {
-    return {static_cast<std::int32_t>(word(directory)), whole(directory + 1)};
-  }
-
- private:
-  const seccomp_data& data_;
-};
 
 FileRequest request_of(BrokerFileCall call, NameArgument first) {
   FileRequest request;
@@ -136,11 +120,40 @@ std::optional<Result<FileRequest>> read_at_form(const seccomp_data& data) {
           two_names(BrokerFileCall::kLink, args.name_at(0), args.name_at(2), args.word(4)),
           AT_SYMLINK_FOLLOW | AT_EMPTY_PATH);
     default:
-      return std::nullopt;
+      return read_attribute_request(data);
   }
 }
 
 }  // namespace
+
+const std::vector<std::int32_t>& name_calls() {
+  static const std::vector<std::int32_t> calls = {
+#if defined(SYS_open)
+    SYS_open,
+    SYS_creat,
+    SYS_unlink,
+    SYS_rmdir,
+    SYS_rename,
+    SYS_link,
+    SYS_symlink,
+    SYS_mkdir,
+    SYS_mknod,
+#endif
+#if defined(SYS_renameat)
+    SYS_renameat,
+#endif
+    SYS_openat,
+    SYS_openat2,
+    SYS_truncate,
+    SYS_unlinkat,
+    SYS_renameat2,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_mkdirat,
+    SYS_mknodat,
+  };
+  return calls;
+}
 
 std::optional<Result<FileRequest>> read_file_request(const seccomp_data& data) {
 #if defined(SYS_open)
@@ -243,6 +256,14 @@ std::vector<FileOperation> operations_of(const FileRequest& request, bool exists
                                                         : FileOperation::kRename};
     case BrokerFileCall::kLink:
       return {FileOperation::kLink};
+    case BrokerFileCall::kChangeMode:
+    case BrokerFileCall::kChangeOwner:
+    case BrokerFileCall::kChangeTimes:
+    case BrokerFileCall::kSetAttribute:
+    case BrokerFileCall::kRemoveAttribute:
+    case BrokerFileCall::kSetFlags:
+    case BrokerFileCall::kControl:
+      return {FileOperation::kAttributes};
   }
   return {};
 }

@@ -8,6 +8,8 @@
 
 #include "aasm/wire/helper_wire.h"
 
+#include "file_attributes.h"
+#include "file_request.h"
 #include "shared_memory.h"
 #include "signal_target.h"
 #include "syscall_names.h"
@@ -158,7 +160,9 @@ NumberAction file_action(const FileSpec& files, std::int32_t number) {
 
 // Of the calls that are judged where the policy states what they reach.
 NumberAction judged_action(const FilterSpec& spec, std::int32_t number) {
-  if (spec.files.judges() && call_on_files(number)) {
+  const std::vector<std::int32_t>& on_files = file_calls();
+  if (spec.files.judges() &&
+      std::find(on_files.begin(), on_files.end(), number) != on_files.end()) {
     return file_action(spec.files, number);
   }
   if (ipc_call(spec, number) != IpcCall::kNone) {
@@ -203,37 +207,19 @@ IpcCall ipc_call(const FilterSpec& spec, std::int32_t number) {
 }
 
 const std::vector<std::int32_t>& file_calls() {
-  static const std::vector<std::int32_t> calls = {
-#if defined(SYS_open)
-    SYS_open,
-    SYS_creat,
-    SYS_unlink,
-    SYS_rmdir,
-    SYS_rename,
-    SYS_link,
-    SYS_symlink,
-    SYS_mkdir,
-    SYS_mknod,
-#endif
-#if defined(SYS_renameat)
-    SYS_renameat,
-#endif
-    SYS_openat,
-    SYS_openat2,
-    SYS_truncate,
-    SYS_unlinkat,
-    SYS_renameat2,
-    SYS_linkat,
-    SYS_symlinkat,
-    SYS_mkdirat,
-    SYS_mknodat
-  };
+  static const std::vector<std::int32_t> calls = [] {
+    std::vector<std::int32_t> all = name_calls();
+    all.insert(all.end(), attribute_calls().begin(), attribute_calls().end());
+    return all;
+  }();
   return calls;
 }
 
-bool call_on_files(std::int32_t number) {
+bool call_on_files(const seccomp_data& call) {
   const std::vector<std::int32_t>& calls = file_calls();
-  return std::find(calls.begin(), calls.end(), number) != calls.end();
+  return std::find(calls.begin(), calls.end(), call.nr) != calls.end() &&
+         (call.nr != SYS_ioctl ||
+          control_changes_attributes(static_cast<std::uint32_t>(call.args[1])));
 }
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
@@ -243,7 +229,7 @@ NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
   }
   switch (number) {
     case SYS_ioctl:
-      return NumberAction::kJudgeIoctl;
+      return spec.files.judges() ? NumberAction::kJudgeIoctlOnFiles : NumberAction::kJudgeIoctl;
     case SYS_clone:
       return spec.ceiling ? NumberAction::kCountClone : NumberAction::kJudgeClone;
 #if defined(SYS_fork)

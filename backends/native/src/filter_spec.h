@@ -28,6 +28,7 @@ enum class NumberAction : std::uint8_t {
   kAllow,
   kNotify,
   kJudgeIoctl,
+  kJudgeIoctlOnFiles,  // the same, and what changes attributes is notified
   kJudgeClone,
   kJudgePrctl,
   kJudgePrlimit,
@@ -100,9 +101,10 @@ const std::vector<std::int32_t>& network_calls();
 // What judges an allowed call that reaches other processes.
 enum class IpcCall : std::uint8_t { kNone, kSignal, kMemory };
 IpcCall ipc_call(const FilterSpec& spec, std::int32_t number);
-// The calls on names in the filesystem that FileSpec::judges(); opening is judged by its flags too.
+// The calls on files that FileSpec::judges(), by number; opening is judged by its flags too, and
+// ioctl(2) by its request.
 const std::vector<std::int32_t>& file_calls();
-bool call_on_files(std::int32_t number);
+bool call_on_files(const seccomp_data& call);
 
 // Those that say who was heard from or is connected to, notified where NetworkSpec::answers_names()
 // (resolver_receive.h).

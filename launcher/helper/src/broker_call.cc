@@ -284,7 +284,8 @@ bool check_request(const BrokerCall& call, long size) {
   return size >= static_cast<long>(sizeof(request)) && request.magic == wire::kBrokerMagic &&
          request.num_groups <= wire::kMaxBrokerGroups &&
          request.control_size <= wire::kMaxBrokerControl &&
-         request.name_size <= wire::kMaxBrokerName && request.data_size <= wire::kMaxBrokerData &&
+         request.name_size <= wire::kMaxBrokerName &&
+         request.data_size <= (on_files ? wire::kMaxBrokerFileData : wire::kMaxBrokerData) &&
          request.num_rights <= wire::kMaxBrokerRights &&
          (kind_of(call) == wire::BrokerKind::kCancel || call.num_fds == own + request.num_rights) &&
          size == static_cast<long>(sizeof(request)) + data_offset(call) +

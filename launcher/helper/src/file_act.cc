@@ -4,6 +4,8 @@
 #include <linux/openat2.h>
 #include <linux/stat.h>
 
+#include "file_attributes.h"
+
 namespace aasm::helper {
 
 namespace {
@@ -161,6 +163,14 @@ bool follows_first(const wire::BrokerFile& file) {
       return true;
     case BrokerFileCall::kLink:
       return (file.how & AT_SYMLINK_FOLLOW) != 0;
+    case BrokerFileCall::kChangeMode:
+    case BrokerFileCall::kChangeOwner:
+    case BrokerFileCall::kChangeTimes:
+    case BrokerFileCall::kSetAttribute:
+    case BrokerFileCall::kRemoveAttribute:
+    case BrokerFileCall::kSetFlags:
+    case BrokerFileCall::kControl:
+      return (file.how & AT_SYMLINK_NOFOLLOW) == 0;
     case BrokerFileCall::kUnlink:
     case BrokerFileCall::kMakeDirectory:
     case BrokerFileCall::kMakeNode:
@@ -250,6 +260,14 @@ long act(const wire::BrokerFile& file, const char* second_name, FilePlaces& plac
                       address(second.last), file.how);
     case BrokerFileCall::kLink:
       return act_link(file, places);
+    case BrokerFileCall::kChangeMode:
+    case BrokerFileCall::kChangeOwner:
+    case BrokerFileCall::kChangeTimes:
+    case BrokerFileCall::kSetAttribute:
+    case BrokerFileCall::kRemoveAttribute:
+    case BrokerFileCall::kSetFlags:
+    case BrokerFileCall::kControl:
+      return change_attributes(file, second_name, places.target);
   }
   return -kEinval;
 }

@@ -17,7 +17,8 @@ struct FilePlaces {
 inline constexpr long kMustWait = -4096;
 
 // Makes the call: on `target` where there is one, else at the places. `second_name` is the
-// request's as it stands. A result, a negative errno or, only without `may_wait`, kMustWait.
+// second section of the request as it stands. A result, a negative errno or, only without
+// `may_wait`, kMustWait.
 long act(const wire::BrokerFile& file, const char* second_name, FilePlaces& places, bool may_wait);
 
 // What the kernel says of an openat2(2)'s flags, mode and ways alone, and of those of an open that

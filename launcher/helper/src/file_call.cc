@@ -26,8 +26,10 @@ bool is_turn(const FileTurn& turn, BrokerTurn wanted) {
   return turn.file.turn == static_cast<uint32_t>(wanted);
 }
 
-bool is_symlink_call(const wire::BrokerFile& file) {
-  return file.call == static_cast<uint32_t>(BrokerFileCall::kMakeSymlink);
+// Whether the second section is a name to be looked up.
+bool has_second_place(const wire::BrokerFile& file) {
+  return file.second_size != 0 && (file.call == static_cast<uint32_t>(BrokerFileCall::kRename) ||
+                                   file.call == static_cast<uint32_t>(BrokerFileCall::kLink));
 }
 
 // "." stands for the directory itself, and a slash behind a name for nothing more than the name.
@@ -63,9 +65,12 @@ size_t path_of_name(const Place& place, char* to) {
 }
 
 // What the first name led to, where no look at the name itself can be trusted to lead there again:
-// a link of proc(5) goes on to what its descriptor is by then.
-int held_of(const FilePlaces& places) {
-  const bool by_name = places.first.parent >= 0 && !places.first.through_link;
+// a link of proc(5) goes on to what its descriptor is by then, and of attributes the kernel judges
+// nothing.
+int held_of(const FileTurn& turn) {
+  const FilePlaces& places = turn.places;
+  const bool attributes = wire::changes_attributes(turn.file.call) && places.target >= 0;
+  const bool by_name = places.first.parent >= 0 && !places.first.through_link && !attributes;
   return by_name ? -1 : places.opened >= 0 ? places.opened : places.target;
 }
 
@@ -99,7 +104,7 @@ bool tell_places(FileTurn& turn) {
   for (uint32_t i = 0; i < 2; ++i) {
     wire::BrokerPlace& place = reply->places[i];
     char* text = turn.call.places + turn.told;
-    const int held = i == 0 ? held_of(places) : -1;
+    const int held = i == 0 ? held_of(turn) : -1;
     if (held >= 0) {
       look_at(held, "", AT_EMPTY_PATH, place);
       place.path_size = static_cast<uint32_t>(path_of_descriptor(held, text));
@@ -187,8 +192,17 @@ long take_places(FileTurn& turn) {
 // The first name is empty and stands for the descriptor itself.
 bool is_descriptor(const FileTurn& turn) {
   constexpr uint32_t kLink = static_cast<uint32_t>(BrokerFileCall::kLink);
-  return turn.file.call == kLink && (turn.file.how & AT_EMPTY_PATH) != 0 &&
-         *turn.names[0] == '\0' && (turn.file.given & wire::kGivenFirst) != 0;
+  const bool may = turn.file.call == kLink || wire::changes_attributes(turn.file.call);
+  return may && (turn.file.how & AT_EMPTY_PATH) != 0 && *turn.names[0] == '\0' &&
+         (turn.file.given & wire::kGivenFirst) != 0;
+}
+
+// Whether the last part is followed to the end whatever the call says: one that is only looked at,
+// and ends in a slash or dots.
+bool leads_on(const wire::BrokerFile& file, const char* name) {
+  const bool opens = file.call <= static_cast<uint32_t>(BrokerFileCall::kOpenHow);
+  return (wire::changes_attributes(file.call) || (opens && (file.flags & O_CREAT) == 0)) &&
+         ends_as_directory(name);
 }
 
 long find_places(FileTurn& turn) {
@@ -196,7 +210,8 @@ long find_places(FileTurn& turn) {
   const int* fds = turn.call.fds;
   const int first = (file.given & wire::kGivenFirst) != 0 ? *fds++ : -1;
   const int second = (file.given & wire::kGivenSecond) != 0 ? *fds : -1;
-  Reading reading = {first, follows_first(file), creates_first(file), file.tgid, file.tid};
+  const bool follow = follows_first(file) || leads_on(file, turn.names[0]);
+  Reading reading = {first, follow, creates_first(file), file.tgid, file.tid};
   long result = 0;
   if (is_descriptor(turn)) {
     constexpr int kDuplicate = 1030;  // F_DUPFD_CLOEXEC
@@ -205,7 +220,7 @@ long find_places(FileTurn& turn) {
   } else {
     result = find_place(reading, turn.names[0], turn.call.walk, turn.places.first);
   }
-  if (result < 0 || file.second_size == 0 || is_symlink_call(file)) {
+  if (result < 0 || !has_second_place(file)) {
     return result;
   }
   reading.start = second;
@@ -213,27 +228,39 @@ long find_places(FileTurn& turn) {
   return find_place(reading, turn.names[1], turn.call.walk, turn.places.second);
 }
 
-void look_at_name(Place& place) {
-  if (place.parent >= 0 && !place.looked_at) {
-    place.exists = look_at(place.parent, place.last, AT_SYMLINK_NOFOLLOW, place.found) >= 0;
+// A negative errno where no call could get as far as the name.
+long look_at_name(Place& place) {
+  if (place.parent < 0 || place.looked_at) {
+    return 0;
   }
+  const long looked = look_at(place.parent, place.last, AT_SYMLINK_NOFOLLOW, place.found);
+  place.exists = looked >= 0;
+  return looked == -kEnametoolong || looked == -kEacces ? looked : 0;
 }
 
 // Identities, and of what a call opens or follows a descriptor.
 long hold_places(FileTurn& turn) {
   FilePlaces& places = turn.places;
-  look_at_name(places.first);
-  look_at_name(places.second);
-  const bool opens = turn.file.call <= static_cast<uint32_t>(BrokerFileCall::kTruncate);
-  if (places.first.parent < 0 || !places.first.exists || !(opens || follows_first(turn.file))) {
+  long result = look_at_name(places.first);
+  if (result >= 0) {
+    result = look_at_name(places.second);
+  }
+  if (result < 0) {
+    return result;
+  }
+  const bool acts_on_it = turn.file.call <= static_cast<uint32_t>(BrokerFileCall::kTruncate) ||
+                          wire::changes_attributes(turn.file.call);
+  if (places.first.parent < 0 || !places.first.exists ||
+      !(acts_on_it || follows_first(turn.file))) {
     return 0;
   }
-  const long result = open_target(places);
+  result = open_target(places);
   if (result < 0) {
     return result;
   }
   look_at(places.target, "", AT_EMPTY_PATH, places.first.found);
-  const bool became_link = (places.first.found.mode & kTypeMask) == kTypeLink;
+  const bool became_link =
+      !places.first.through_link && (places.first.found.mode & kTypeMask) == kTypeLink;
   return became_link && follows_first(turn.file) ? -kEagain : 0;
 }
 
@@ -297,12 +324,14 @@ bool check_file_call(const BrokerCall& call) {
   }
   const wire::BrokerFile& file = *sections.file;
   const uint32_t given = (file.given & 1U) + ((file.given >> 1) & 1U) + ((file.given >> 2) & 1U);
+  const bool names = !wire::changes_attributes(file.call);
   const uint32_t longest = kMaxName;
   return file.given <= 7 && request.num_rights == given && file.first_size > 0 &&
-         file.first_size <= longest && file.second_size <= longest &&
+         file.first_size <= longest &&
+         file.second_size <= (names ? longest : wire::kMaxBrokerFileData) &&
          request.data_size == file.first_size + file.second_size &&
          sections.names[file.first_size - 1] == '\0' &&
-         (file.second_size == 0 || sections.names[request.data_size - 1] == '\0');
+         (file.second_size == 0 || !names || sections.names[request.data_size - 1] == '\0');
 }
 
 bool make_file_call(BrokerCall& call, bool may_wait) {

@@ -41,6 +41,9 @@ long find_place(const Reading& reading, const char* name, WalkText& text, Place&
 // What a descriptor or a name below one is: device, inode, mode. 0 or a negative errno.
 long look_at(int directory, const char* name, int flags, wire::BrokerPlace& found);
 
+// Whether a name ends in a slash, "." or "..", so that it can only mean a directory.
+bool ends_as_directory(const char* name);
+
 // Whether the descriptor is of a proc(5) filesystem.
 bool on_proc(int fd);
 

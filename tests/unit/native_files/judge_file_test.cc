@@ -187,6 +187,9 @@ TEST(JudgeFileTest, AttributesOutsideTheGrantsToWriteAreDeniedHereSinceLandlockD
   EXPECT_FALSE(verdict.perform);
   EXPECT_EQ(verdict.event.rule, "filesystem.write.allow");
   EXPECT_TRUE(judge_file(spec, call_of(FileOperation::kAttributes, file_at("", 50))).perform);
+  ResolvedFile missing = file_at("/usr/x", 0, {id_of(20)});
+  missing.exists = false;  // the kernel says so
+  EXPECT_TRUE(judge_file(spec, call_of(FileOperation::kAttributes, missing)).perform);
 }
 
 TEST(JudgeFileTest, WhatAMountShowsElsewhereIsNamedAsItsGrantNamesIt) {

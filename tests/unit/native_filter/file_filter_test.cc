@@ -12,6 +12,7 @@
 #include "bpf.h"
 #include "bpf_eval.h"
 #include "classify.h"
+#include "file_attributes.h"
 #include "file_calls.h"
 #include "file_request.h"
 #include "filter_policy.h"
@@ -88,12 +89,32 @@ TEST(FileFilterTest, EveryOtherCallIsNotifiedAndBrokered) {
   for (const FileLevel level : {FileLevel::kWriteDecisions, FileLevel::kDecisions}) {
     const FilterSpec spec = at_level(level);
     for (const std::int32_t number : file_calls()) {
-      const seccomp_data call = native_call(number, {0, O_RDWR, O_RDWR});
+      const std::uint64_t request = number == SYS_ioctl ? kIoctlSetFlags : O_RDWR;
+      const seccomp_data call = native_call(number, {0, request, O_RDWR});
       EXPECT_FALSE(runs(spec, call)) << number;
       EXPECT_EQ(classify({call, 1, 1}, spec).answer, AnswerKind::kBroker) << number;
       EXPECT_TRUE(read_file_request(call).has_value()) << number;
     }
   }
+}
+
+TEST(FileFilterTest, OfControlsThoseThatChangeAttributesAreBrokered) {
+  const FilterSpec spec = at_level(FileLevel::kWriteDecisions);
+  constexpr std::uint64_t kGetFlags = 0x80086601;  // FS_IOC_GETFLAGS
+  constexpr std::uint64_t kUpperHalf = 1ULL << 32U;
+  for (const std::uint64_t request : {std::uint64_t{0x5401}, kGetFlags}) {
+    EXPECT_TRUE(runs(spec, native_call(SYS_ioctl, {3, request}))) << request;
+  }
+  for (const std::uint64_t request : {kIoctlSetFlags, kIoctlSetAttributes}) {
+    for (const std::uint64_t given : {request, request | kUpperHalf}) {
+      const seccomp_data call = native_call(SYS_ioctl, {3, given, 0x1000});
+      EXPECT_FALSE(runs(spec, call)) << given;
+      EXPECT_EQ(classify({call, 1, 1}, spec).answer, AnswerKind::kBroker) << given;
+    }
+  }
+  const seccomp_data typed = native_call(SYS_ioctl, {0, kIoctlTiocsti});
+  EXPECT_FALSE(runs(spec, typed));
+  EXPECT_EQ(classify({typed, 1, 1}, spec).event.rule, "self_protection.tiocsti");
 }
 
 TEST(FileFilterTest, WhatThePolicyDeniesOfSystemCallsIsDeniedFirst) {
@@ -178,6 +199,30 @@ TEST(FileRequestTest, OldCallsAreFormsOfTheNewOnes) {
   ASSERT_TRUE(shorter.has_value());
   EXPECT_EQ(shorter->error().os_errno(), EINVAL);
   EXPECT_FALSE(read_file_request(native_call(SYS_read)).has_value());
+}
+
+TEST(FileRequestTest, ChangesOfAttributesAreOfANameALinkItselfOrADescriptor) {
+  const auto named = read_file_request(native_call(SYS_fchmodat, {3, 0x1000, 0644}));
+  ASSERT_TRUE(named && *named);
+  EXPECT_EQ((*named)->call.how, 0U);
+  EXPECT_EQ(operations_of(**named, true), std::vector{FileOperation::kAttributes});
+  const auto itself = read_file_request(native_call(SYS_lsetxattr, {0x1000, 0x2000, 0, 0, 0}));
+  ASSERT_TRUE(itself && *itself);
+  EXPECT_EQ((*itself)->call.how, static_cast<unsigned>(AT_SYMLINK_NOFOLLOW));
+  const unsigned by_descriptor = AT_EMPTY_PATH | wire::kHowDescriptor;
+  for (const seccomp_data& call :
+       {native_call(SYS_fchmod, {3, 0644}), native_call(SYS_fchown, {3}),
+        native_call(SYS_fsetxattr, {3}), native_call(SYS_fremovexattr, {3}),
+        native_call(SYS_utimensat, {3, 0, 0x1000, 0}),
+        native_call(SYS_ioctl, {3, kIoctlSetFlags})}) {
+    const auto request = read_file_request(call);
+    ASSERT_TRUE(request && *request) << call.nr;
+    EXPECT_EQ((*request)->call.how, by_descriptor) << call.nr;
+    EXPECT_EQ((*request)->first->directory, 3) << call.nr;
+  }
+  const auto unknown = read_file_request(native_call(SYS_fchownat, {3, 0x1000, 0, 0, 0x8000}));
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_EQ(unknown->error().os_errno(), EINVAL);
 }
 
 }  // namespace

@@ -21,7 +21,23 @@ enum class BrokerFileCall : uint32_t {
   kMakeSymlink = 7,  // the second name is the text of the link
   kRename = 8,       // renameat2(2), from the first name to the second
   kLink = 9,         // linkat(2)
+  // What changes attributes, in all forms of the call: kResolve without a second section, then kAct
+  // on kGivenTarget with what it is to become as the second section.
+  kChangeMode = 10,       // chmod(2)
+  kChangeOwner = 11,      // chown(2): `mode` is the user, `value` the group
+  kChangeTimes = 12,      // utimensat(2): two struct timespec; nothing: now
+  kSetAttribute = 13,     // setxattr(2) with `flags`: the name, ended by NUL, and the value
+  kRemoveAttribute = 14,  // removexattr(2): the name, ended by NUL
+  kSetFlags = 15,         // file_setattr(2): its struct file_attr
+  kControl = 16,          // ioctl(2), `value`: what its argument points to
 };
+
+constexpr bool changes_attributes(uint32_t call) {
+  return call >= static_cast<uint32_t>(BrokerFileCall::kChangeMode);
+}
+
+// A bit of BrokerFile::how beside AT_EMPTY_PATH: the call was one on a descriptor, as fchmod(2).
+inline constexpr uint32_t kHowDescriptor = 1U << 31;
 
 enum class BrokerTurn : uint32_t {
   kWhole = 0,    // look the names up and make the call
@@ -41,7 +57,7 @@ struct BrokerFile {
   uint32_t turn;     // BrokerTurn
   uint32_t how;      // AT_*, or RENAME_*
   uint32_t given;    // kGiven*; without kAct: kGivenFirst, kGivenSecond, where to start from
-  uint64_t flags;    // O_*
+  uint64_t flags;    // O_*, XATTR_*
   uint64_t mode;     // of what is made
   uint64_t resolve;  // RESOLVE_*
   uint64_t value;    // kTruncate: the length; kMakeNode: the device
@@ -49,7 +65,7 @@ struct BrokerFile {
   uint32_t tgid;     // the caller's
   uint32_t tid;
   uint32_t first_size;   // bytes of the first name, its NUL too
-  uint32_t second_size;  // of the second; 0: there is none
+  uint32_t second_size;  // of the second section; 0: there is none
 };
 
 // What a name was found to lead to, before the call; of an opened file, what was opened.

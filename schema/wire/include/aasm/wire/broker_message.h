@@ -15,6 +15,7 @@ inline constexpr uint32_t kMaxBrokerGroups = 64;       // supplementary groups
 inline constexpr uint32_t kMaxBrokerControl = 1024;    // of sendmsg(2), without SCM_RIGHTS
 inline constexpr uint32_t kMaxBrokerName = 128;        // of a socket address, or a path in one
 inline constexpr uint32_t kMaxBrokerData = 64U << 10;  // of one turn
+inline constexpr uint32_t kMaxBrokerFileData = kMaxBrokerData + 512;  // of kFile: an attribute too
 inline constexpr uint32_t kMaxBrokerPath = 4096;
 inline constexpr uint32_t kMaxBrokerRights = 250;   // to pass on; the kernel takes 253 a message
 inline constexpr uint32_t kMaxBrokerWaiting = 192;  // calls that wait in the kernel at a time
@@ -81,7 +82,7 @@ constexpr uint32_t broker_padded(uint32_t size) {
 }
 
 inline constexpr uint32_t kMaxBrokerPayload =
-    kMaxBrokerGroups * 4 + kMaxBrokerControl + kMaxBrokerName + broker_padded(kMaxBrokerData);
+    kMaxBrokerGroups * 4 + kMaxBrokerControl + kMaxBrokerName + broker_padded(kMaxBrokerFileData);
 
 static_assert(sizeof(BrokerRequest) == 72);
 static_assert(__builtin_offsetof(BrokerRequest, capabilities) == 64);
