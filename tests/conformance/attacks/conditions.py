@@ -80,6 +80,13 @@ def rings():
     return None if level == 0 else f"kernel.io_uring_disabled is {level}, or the kernel has none"
 
 
+def file_flags():
+    with tempfile.NamedTemporaryFile() as file:
+        if probe_works("set_flags_by_reading", file.name):
+            return None
+        return "the file system of the temporary directory has no flags of files"
+
+
 def attributes():
     with tempfile.NamedTemporaryFile() as file:
         try:
@@ -124,6 +131,7 @@ CHECKS = {
     "perf_events": perf_events,
     "rings": rings,
     "attributes": attributes,
+    "file_flags": file_flags,
     "keyrings": keyrings,
     "pidfd_groups": lambda: None if kernel() >= (6, 9) else "the kernel is older than 6.9",
     "init_environment": init_environment,

@@ -29,6 +29,7 @@ POLICIES = {
     "tools_run": {"execute": ["{bin}", "/usr", "/bin", "/lib", "/lib64"], "read": ["/usr", "/bin", "/lib", "/lib64"]},
     "terminal": {"write": ["/dev/tty"]},
     "denied": {"deny": ["{work}/kept", "{work}/later/name"]},
+    "decided": {"evidence": "filesystem: write-decisions"},
     "network": {"network": "egress: [], bind: { allow: [] }"},
     "ipc": {"syscalls": 'allow: ["@default", "@ipc"]',
             "ipc": "unix_sockets: { allow: [] }, abstract_sockets: deny, signals: inside, shared_memory: inside"},
@@ -55,7 +56,7 @@ def policy_text(name, places):
     calls = wanted.get("syscalls", 'allow: ["@default"]')
     if calls is not None:
         lines.append(f"  syscalls: {{ {calls} }}")
-    lines += [f"  {node}: {{ {wanted[node]} }}" for node in ("network", "ipc") if node in wanted]
+    lines += [f"  {node}: {{ {wanted[node]} }}" for node in ("network", "ipc", "evidence") if node in wanted]
     lines.append("  credentials: { environment: { allow: [PATH, HOME] } }")
     return "\n".join(lines) + "\n"
 

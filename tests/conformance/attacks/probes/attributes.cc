@@ -1,8 +1,10 @@
 // What Landlock does not restrict: attributes, and looking at names.
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/fanotify.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -92,6 +94,21 @@ int change_mode_by_handle(const Args& args) {
   return result_of(::chmod(name.c_str(), static_cast<mode_t>(number(args[1]))));
 }
 
+// On a descriptor that was opened for reading.
+int change_mode_by_reading(const Args& args) {
+  const int file = ::open(args[0].c_str(), O_RDONLY | O_CLOEXEC);
+  return file < 0 ? errno : result_of(::fchmod(file, static_cast<mode_t>(number(args[1]))));
+}
+int set_attribute_by_reading(const Args& args) {
+  const int file = ::open(args[0].c_str(), O_RDONLY | O_CLOEXEC);
+  return file < 0 ? errno : result_of(::fsetxattr(file, "user.attack", "taken", 5, 0));
+}
+int set_flags_by_reading(const Args& args) {
+  const int file = ::open(args[0].c_str(), O_RDONLY | O_CLOEXEC);
+  int flags = FS_NODUMP_FL;
+  return file < 0 ? errno : result_of(::ioctl(file, FS_IOC_SETFLAGS, &flags));
+}
+
 }  // namespace
 
 const Attempts& attribute_attempts() {
@@ -105,6 +122,9 @@ const Attempts& attribute_attempts() {
          return result_of(::chmod(a[0].c_str(), static_cast<mode_t>(number(a[1]))));
        }},
       {"change_mode_by_handle", 2, change_mode_by_handle},
+      {"change_mode_by_reading", 2, change_mode_by_reading},
+      {"set_attribute_by_reading", 1, set_attribute_by_reading},
+      {"set_flags_by_reading", 1, set_flags_by_reading},
       {"chown", 2,
        [](const Args& a) {
          const auto user = static_cast<uid_t>(number(a[1]));
