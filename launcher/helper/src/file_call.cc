@@ -205,13 +205,20 @@ bool leads_on(const wire::BrokerFile& file, const char* name) {
          ends_as_directory(name);
 }
 
+// Whether a call on a file that is there changes it.
+bool changes_file(const wire::BrokerFile& file) {
+  const bool opens = file.call <= static_cast<uint32_t>(BrokerFileCall::kOpenHow);
+  return !opens || (file.flags & (O_ACCMODE | O_TRUNC)) != 0;
+}
+
 long find_places(FileTurn& turn) {
   const wire::BrokerFile& file = turn.file;
   const int* fds = turn.call.fds;
   const int first = (file.given & wire::kGivenFirst) != 0 ? *fds++ : -1;
   const int second = (file.given & wire::kGivenSecond) != 0 ? *fds : -1;
   const bool follow = follows_first(file) || leads_on(file, turn.names[0]);
-  Reading reading = {first, follow, creates_first(file), file.tgid, file.tid};
+  const uint32_t* own = changes_file(file) ? file.own : nullptr;
+  Reading reading = {first, follow, creates_first(file), file.tgid, file.tid, own};
   long result = 0;
   if (is_descriptor(turn)) {
     constexpr int kDuplicate = 1030;  // F_DUPFD_CLOEXEC
@@ -344,6 +351,9 @@ bool make_file_call(BrokerCall& call, bool may_wait) {
   const long result = make_steady_turn(turn, may_wait);
   if (result == kUnnamed) {
     answer_fault(call, -kEnametoolong);
+  } else if (result == kOurs) {
+    reply_of(turn)->flags |= wire::kReplyOurs;
+    answer_turn(turn, -kEacces);
   } else if (result != kMustWait) {
     answer_turn(turn, result);
   }

@@ -57,6 +57,20 @@ TEST(ImpliedEvidenceTest, OfTheOtherDomainNothingIsChanged) {
   EXPECT_EQ(gap_of(policy, Domain::kFilesystemRead), "");
 }
 
+TEST(ImpliedEvidenceTest, AGrantToWriteThatHasProcessesInItTakesDecisions) {
+  for (const char* path : {"/proc", "/", "/proc/sys"}) {
+    const ResolvedPolicy policy =
+        resolved("filesystem: {write: {allow: [/w, " + std::string(path) + "]}}\n");
+    EXPECT_EQ(evidence(policy, Domain::kFilesystemWrite), EvidenceWish::kWriteDecisions) << path;
+    ASSERT_EQ(policy.record.gaps.size(), 1U) << path;
+    EXPECT_EQ(policy.record.gaps[0].node, "filesystem.write.allow[1]") << path;
+  }
+  const ResolvedPolicy beside =
+      resolved("filesystem: {read: {allow: [/proc]}, write: {allow: [/w, /process]}}\n");
+  EXPECT_EQ(evidence(beside, Domain::kFilesystemWrite), EvidenceWish::kSetup);
+  EXPECT_EQ(evidence(beside, Domain::kFilesystemRead), EvidenceWish::kSetup);
+}
+
 TEST(ImpliedEvidenceTest, WhatIsWishedForAnywayIsNotSaidAgain) {
   const ResolvedPolicy policy = resolved(
       "filesystem: {read: {allow: [/w]}, write: {allow: [/w]}, deny: [/w/.git]}\n"
