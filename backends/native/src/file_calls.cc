@@ -100,9 +100,6 @@ Result<void> FileCalls::start(InFlight& call) {
     // The kernel gives nobody a reference of somebody else's; openat(2) makes one without us.
     return Error(ErrorCode::kUnsupported, "a reference that cannot be handed over", ENOSYS);
   }
-  if (spec_.denies() && wanted.resolve != 0) {
-    return Error(ErrorCode::kUnsupported, "ways to resolve a name that cannot be judged", ENOSYS);
-  }
   // Of attributes nobody but us judges anything.
   const bool judged = spec_.denies() || changes_attributes(call.request);
   wanted.turn = static_cast<std::uint32_t>(judged ? BrokerTurn::kResolve : BrokerTurn::kWhole);

@@ -3,6 +3,7 @@
 #include <linux/fcntl.h>
 
 #include "file_act.h"
+#include "file_scoped.h"
 
 namespace aasm::helper {
 
@@ -283,19 +284,24 @@ long find_and_tell(FileTurn& turn) {
   return result >= 0 && !named ? kUnnamed : result;
 }
 
+long make_in_one_piece(FileTurn& turn) {
+  const wire::BrokerFile& file = turn.file;
+  const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
+  const bool whole = is_turn(turn, BrokerTurn::kWhole);
+  const long result =
+      whole ? act_in_one_piece(file, start, turn.names[0], turn.places)
+            : find_in_one_piece(file, start, turn.names[0], turn.call.walk, turn.places);
+  return tell_places(turn) || result < 0 ? result : kUnnamed;
+}
+
 long make_turn(FileTurn& turn, bool may_wait) {
   const wire::BrokerFile& file = turn.file;
   const long valid = check_how(file);
   if (valid < 0) {
     return valid;
   }
-  if (file.resolve != 0) {
-    if (!may_wait) {
-      return kMustWait;
-    }
-    const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
-    const long result = act_in_one_piece(file, start, turn.names[0], turn.places);
-    return tell_places(turn) || result < 0 ? result : kUnnamed;
+  if (file.resolve != 0 && !is_turn(turn, BrokerTurn::kAct)) {
+    return may_wait ? make_in_one_piece(turn) : kMustWait;
   }
   const bool acts = is_turn(turn, BrokerTurn::kAct);
   const long result = acts ? take_places(turn) : find_and_tell(turn);
