@@ -151,7 +151,7 @@ class RefusedTest(files_test.FilesCase):
 class DeniedPlaceTest(files_test.FilesCase):
     """A denied place inside a granted one, against threads that change what a call is about while it is judged."""
 
-    FLIPS = int(os.environ.get("AASM_FLIPS", "4000"))
+    FLIPS = int(os.environ.get("AASM_FLIPS", "3000"))
     FLIP = textwrap.dedent("""
         import ctypes, errno, os, sys, threading
         LIBC = ctypes.CDLL(None, use_errno=True)

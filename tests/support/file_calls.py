@@ -33,7 +33,7 @@ NUMBERS.update({"ioctl": 16 if X86 else 29, "fchmodat2": 452, "setxattrat": 463,
 CWD = -100
 O_TMPFILE = 0o20000000 | os.O_DIRECTORY
 O_PATH = 0o10000000
-NO_XDEV, NO_MAGIC, NO_SYMLINKS, BENEATH, IN_ROOT = 1, 2, 4, 8, 16
+NO_XDEV, NO_MAGIC, NO_SYMLINKS, BENEATH, IN_ROOT, CACHED = 1, 2, 4, 8, 16, 32
 
 
 def raw(name, *args):
@@ -329,6 +329,42 @@ CALLS = {
     "how, no links": lambda: how(CWD, "link", W, 0, NO_SYMLINKS),
     "how, no links on the way": lambda: how(CWD, "dlink/x", W, 0, NO_SYMLINKS),
     "how, one filesystem": lambda: how(CWD, "d/x", W, 0, NO_XDEV),
+    "how, beneath by a link inside": lambda: with_directory(".", lambda fd: how(fd, "dlink/x", W, 0, BENEATH)),
+    "how, beneath by a link out": lambda: with_directory(".", lambda fd: how(fd, "out/f", W, 0, BENEATH)),
+    "how, beneath by an absolute link": lambda: with_directory(".", lambda fd: how(fd, "abs", W, 0, BENEATH)),
+    "how, beneath an absolute name": lambda: with_directory(".", lambda fd: how(fd, WORK + "/case/f", W, 0, BENEATH)),
+    "how, beneath and up again": lambda: with_directory(".", lambda fd: how(fd, "d/../f", W, 0, BENEATH)),
+    "how, beneath and missing": lambda: with_directory("d", lambda fd: how(fd, "missing", W, 0, BENEATH)),
+    "how, beneath the working directory": lambda: how(CWD, "f", RW, 0, BENEATH),
+    "how, beneath a bad descriptor": lambda: how(77, "f", RW, 0, BENEATH),
+    "how, beneath a link not followed": lambda: how(CWD, "link", W | os.O_NOFOLLOW, 0, BENEATH),
+    "how, beneath a directory": lambda: how(CWD, "d", os.O_DIRECTORY, 0, BENEATH),
+    "how, beneath a directory with a slash": lambda: how(CWD, "dlink/", os.O_DIRECTORY, 0, BENEATH),
+    "how, beneath a file with a slash": lambda: how(CWD, "f/", R, 0, BENEATH),
+    "how, beneath a loop": lambda: how(CWD, "loop", R, 0, BENEATH),
+    "how, creating beneath": lambda: with_directory("d", lambda fd: how(fd, "new", W | C, 0o640, BENEATH)),
+    "how, creating beneath and out": lambda: with_directory("d", lambda fd: how(fd, "../new", W | C, 0o640, BENEATH)),
+    "how, creating beneath by a dangling link": lambda: how(CWD, "dangling", W | C, 0o640, BENEATH),
+    "how, creating beneath by a link": lambda: how(CWD, "dlink/new", W | C, 0o640, BENEATH),
+    "how, creating beneath exclusively": lambda: how(CWD, "new", W | C | X, 0o640, BENEATH),
+    "how, creating beneath exclusively at a link": lambda: how(CWD, "dangling", W | C | X, 0o640, BENEATH),
+    "how, creating beneath exclusively where it is": lambda: how(CWD, "f", W | C | X, 0o640, BENEATH),
+    "how, creating beneath where it is": lambda: how(CWD, "f", W | C | T, 0o640, BENEATH),
+    "how, creating beneath with a slash": lambda: how(CWD, "new/", W | C, 0o640, BENEATH),
+    "how, creating beneath a directory": lambda: how(CWD, "d", W | C, 0o640, BENEATH),
+    "how, creating beneath nothing": lambda: how(CWD, "missing/new", W | C, 0o640, BENEATH),
+    "how, creating beneath a long name": lambda: how(CWD, LONG + "n", W | C, 0o640, BENEATH),
+    "how, unnamed beneath": lambda: how(CWD, "d", O_TMPFILE | RW, 0o600, BENEATH),
+    "how, in root by an absolute link": lambda: with_directory(".", lambda fd: how(fd, "abs", W, 0, IN_ROOT)),
+    "how, creating in root by a dangling link": lambda: with_directory(".", lambda fd: how(fd, "/dangling", W | C, 0o600, IN_ROOT)),
+    "how, creating in root without links": lambda: with_directory(".", lambda fd: how(fd, "dangling", W | C, 0o600, IN_ROOT | NO_SYMLINKS)),
+    "how, by own descriptor beneath": lambda: with_directory("/proc", lambda fd: how(fd, "self/cwd/f", R, 0, BENEATH)),
+    "how, creating without links": lambda: how(CWD, "new", W | C, 0o600, NO_SYMLINKS),
+    "how, creating on one filesystem": lambda: how(CWD, "new", W | C, 0o600, NO_XDEV),
+    "how, to another filesystem": lambda: how(CWD, "/dev/null", W, 0, NO_XDEV),
+    "how, outside beneath": lambda: with_directory(OUTSIDE, lambda fd: how(fd, "f", W, 0, BENEATH)),
+    "how, creating outside beneath": lambda: with_directory(OUTSIDE, lambda fd: how(fd, "new", W | C, 0o600, BENEATH)),
+    "how, cached and creating": lambda: how(CWD, "new", W | C, 0o600, CACHED | BENEATH),
     "how, no links of proc": lambda: how(CWD, "/proc/self/cwd/f", W, 0, NO_MAGIC),
     # names
     "unlink": lambda: raw("unlinkat", CWD, "f", 0),

@@ -65,6 +65,7 @@ Result<FileAnswer> read_file_answer(BrokerAnswer answer) {
   std::memcpy(&reply, answer.path.data(), sizeof reply);
   FileAnswer file;
   file.result = answer.result;
+  file.ours = (reply.flags & wire::kReplyOurs) != 0;
   std::size_t at = sizeof reply;
   for (std::size_t i = 0; i < file.places.size(); ++i) {
     FoundPlace& place = file.places.at(i);

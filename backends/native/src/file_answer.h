@@ -21,6 +21,7 @@ struct FoundPlace {
 
 struct FileAnswer {
   std::int64_t result = 0;
+  bool ours = false;  // refused by the broker: it was about a process of aasm's own
   std::array<FoundPlace, 2> places;
   // Those that wire::kGiven* says, empty where it does not.
   process::Fd first;

@@ -51,6 +51,7 @@ void append(BrokerOrder* order, std::uint32_t what, const process::Fd& fd, std::
 
 FileCalls::FileCalls(const BrokerCallsSetup& setup, const FileSpec& spec)
     : broker_pid_(setup.broker_pid),
+      warden_pid_(setup.warden_pid),
       rights_(setup.rights),
       listener_(setup.listener),
       spec_(spec),
@@ -99,9 +100,6 @@ Result<void> FileCalls::start(InFlight& call) {
     // The kernel gives nobody a reference of somebody else's; openat(2) makes one without us.
     return Error(ErrorCode::kUnsupported, "a reference that cannot be handed over", ENOSYS);
   }
-  if (spec_.denies() && wanted.resolve != 0) {
-    return Error(ErrorCode::kUnsupported, "ways to resolve a name that cannot be judged", ENOSYS);
-  }
   // Of attributes nobody but us judges anything; an execution is the caller's own.
   const bool two_turns =
       (spec_.denies() || changes_attributes(call.request)) && !is_execution(wanted);
@@ -117,6 +115,8 @@ Result<void> FileCalls::add_caller(InFlight& call) {
   wire::BrokerFile& wanted = call.request.call;
   wanted.tgid = static_cast<std::uint32_t>(call.caller.pid);
   wanted.tid = static_cast<std::uint32_t>(call.tid);
+  wanted.own[0] = static_cast<std::uint32_t>(::getpid());
+  wanted.own[1] = static_cast<std::uint32_t>(warden_pid_);
   if (rights_.may_differ() || takes_mode(wanted)) {
     const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
     call.order.mode_mask = status.mode_mask;
@@ -187,6 +187,10 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
     return {};
   }
   FileAnswer file = AASM_TRY(read_file_answer(std::move(answer)));
+  if (file.ours) {
+    refuse_own(call, file);
+    return {};
+  }
   const auto turn = static_cast<BrokerTurn>(call.request.call.turn);
   if (turn == BrokerTurn::kResolve && result >= 0) {
     return judge(call, file);
@@ -214,6 +218,10 @@ Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
   const ResolvedFile& file = call.described.file;
   if (wants_parents(spec_, file.path) && !file.path.empty() && file.parents.empty()) {
     return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
+  }
+  if (changes_attributes(call.request) && is_own_process(file.path)) {
+    refuse_own(call, answer);
+    return {};
   }
   FileVerdict verdict = judge_file(spec_, call.described);
   if (!verdict.perform) {

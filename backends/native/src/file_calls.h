@@ -69,6 +69,8 @@ class FileCalls {
   void dispatch(InFlight& call);
   bool try_send(InFlight& call);
   schema::Result<void> go_on(InFlight& call, BrokerAnswer& answer);
+  void refuse_own(InFlight& call, const FileAnswer& answer);
+  bool is_own_process(const std::string& path) const;
   schema::Result<void> judge(InFlight& call, FileAnswer& answer);
   schema::Result<void> make_judged(InFlight& call, FileAnswer& answer);
   schema::Result<void> end_made(InFlight& call, FileAnswer& answer);
@@ -80,6 +82,7 @@ class FileCalls {
   void finish(InFlight& call, std::int64_t os_errno);
 
   pid_t broker_pid_;
+  pid_t warden_pid_;
   const BrokerRights& rights_;
   const Listener& listener_;
   const FileSpec& spec_;

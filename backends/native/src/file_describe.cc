@@ -1,8 +1,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -113,6 +115,33 @@ FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) con
   }
   described.operations = operations_of(call.request, described.file.exists);
   return described;
+}
+
+// By the number in "/proc/N/...", of a process or one of its threads. A descriptor of such a file,
+// which the broker does not see the way to, goes by this.
+bool FileCalls::is_own_process(const std::string& path) const {
+  constexpr std::string_view kProc = "/proc/";
+  if (path.compare(0, kProc.size(), kProc) != 0) {
+    return false;
+  }
+  const std::string number = path.substr(kProc.size(), path.find('/', kProc.size()) - kProc.size());
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  const std::array<pid_t, 3> own = {::getpid(), warden_pid_, broker_pid_};
+  return std::any_of(own.begin(), own.end(), [&number](pid_t pid) {
+    return ::access(("/proc/" + std::to_string(pid) + "/task/" + number).c_str(), F_OK) == 0;
+  });
+}
+
+void FileCalls::refuse_own(InFlight& call, const FileAnswer& answer) {
+  FileCall described = describe(call, answer);
+  described.operations = operations_of(call.request, true);
+  FileVerdict verdict = refuse_own_process(spec_, described);
+  if (verdict.recorded) {
+    call.events.push_back(std::move(verdict.event));
+  }
+  finish(call, EACCES);
 }
 
 // /dev/tty is whoever opens it has for a terminal: the broker's is not always the caller's.

@@ -345,4 +345,16 @@ FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_err
   return verdict;
 }
 
+FileVerdict refuse_own_process(const FileSpec& spec, const FileCall& call) {
+  if (call.operations.empty()) {
+    return unrecorded();
+  }
+  const FileOperation operation = call.operations.front();
+  const Domain domain = domain_of(operation);
+  FileVerdict verdict = denied(call, operation, domain, "self_protection.own_processes", EACCES);
+  verdict.recorded = stated(spec, domain);
+  verdict.event.mechanism = "broker";
+  return verdict;
+}
+
 }  // namespace aasm::backend_native

@@ -97,4 +97,9 @@ FileVerdict judge_execution(const FileSpec& spec, const FileCall& call);
 // filesystem) is no decision and not recorded.
 FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_errno);
 
+// The event of a call that was not made because it was about a process of aasm's own: denied by
+// "self_protection.own_processes", which is no decision of the policy. Recorded where policy states
+// the domain.
+FileVerdict refuse_own_process(const FileSpec& spec, const FileCall& call);
+
 }  // namespace aasm::backend_native

@@ -31,6 +31,7 @@ namespace aasm::backend_native {
 struct BrokerCallsSetup {
   const BrokerClient& broker;
   pid_t broker_pid;
+  pid_t warden_pid;
   const BrokerRights& rights;
   const Listener& listener;
 };

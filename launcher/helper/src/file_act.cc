@@ -39,8 +39,6 @@ constexpr uint64_t kKnownFlags = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRU
                                  O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH |
                                  __O_TMPFILE;
 constexpr uint64_t kKnownMode = 07777;
-constexpr uint64_t kResolveCached = 0x20;  // RESOLVE_CACHED of Linux 5.12
-constexpr long kEisdir = 21;
 
 long open_as(const wire::BrokerFile& file, const Opening& opening) {
   const bool reference = (file.flags & O_PATH) != 0;
@@ -246,24 +244,6 @@ long check_how(const wire::BrokerFile& file) {
   how.resolve = file.resolve;
   const long result = raw_call(__NR_openat2, -1, address(""), address(&how), sizeof(how));
   return result == -kEinval ? result : 0;
-}
-
-long act_in_one_piece(const wire::BrokerFile& file, int start, const char* name,
-                      FilePlaces& places) {
-  struct open_how how = {};
-  how.flags = file.flags | O_CLOEXEC | ((file.flags & O_PATH) != 0 ? 0U : O_NOCTTY);
-  how.mode = file.mode;
-  how.resolve = file.resolve | RESOLVE_NO_MAGICLINKS;  // one could lead to us
-  if ((file.resolve & ~kResolveCached) == 0) {
-    return -kEagain;  // it is not cached
-  }
-  const long fd = raw_call(__NR_openat2, start, address(name), address(&how), sizeof(how));
-  if (fd < 0) {
-    return fd;
-  }
-  places.opened = static_cast<int>(fd);
-  // Names there may mean us instead of the caller.
-  return on_proc(places.opened) ? -kEloop : 0;
 }
 
 long act(const wire::BrokerFile& file, const char* second_name, FilePlaces& places, bool may_wait) {

@@ -25,10 +25,6 @@ long act(const wire::BrokerFile& file, const char* second_name, FilePlaces& plac
 // is first looked up: 0 or a negative errno.
 long check_how(const wire::BrokerFile& file);
 
-// openat2(2) with ways of its own to resolve a name: by the kernel in one piece.
-long act_in_one_piece(const wire::BrokerFile& file, int start, const char* name,
-                      FilePlaces& places);
-
 // Opens what the first name leads to (O_PATH) as places.target, if there is anything.
 long open_target(FilePlaces& places);
 

@@ -3,6 +3,7 @@
 #include <linux/fcntl.h>
 
 #include "file_act.h"
+#include "file_scoped.h"
 
 namespace aasm::helper {
 
@@ -206,13 +207,20 @@ bool leads_on(const wire::BrokerFile& file, const char* name) {
          ends_as_directory(name);
 }
 
+// Whether a call on a file that is there changes it.
+bool changes_file(const wire::BrokerFile& file) {
+  const bool opens = file.call <= static_cast<uint32_t>(BrokerFileCall::kOpenHow);
+  return !opens || (file.flags & (O_ACCMODE | O_TRUNC)) != 0;
+}
+
 long find_places(FileTurn& turn) {
   const wire::BrokerFile& file = turn.file;
   const int* fds = turn.call.fds;
   const int first = (file.given & wire::kGivenFirst) != 0 ? *fds++ : -1;
   const int second = (file.given & wire::kGivenSecond) != 0 ? *fds : -1;
   const bool follow = follows_first(file) || leads_on(file, turn.names[0]);
-  Reading reading = {first, follow, creates_first(file), file.tgid, file.tid};
+  const uint32_t* own = changes_file(file) ? file.own : nullptr;
+  Reading reading = {first, follow, creates_first(file), file.tgid, file.tid, own};
   long result = 0;
   if (is_descriptor(turn)) {
     constexpr int kDuplicate = 1030;  // F_DUPFD_CLOEXEC
@@ -277,19 +285,27 @@ long find_and_tell(FileTurn& turn) {
   return result >= 0 && !named ? kUnnamed : result;
 }
 
+long make_in_one_piece(FileTurn& turn) {
+  const wire::BrokerFile& file = turn.file;
+  const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
+  const bool whole = is_turn(turn, BrokerTurn::kWhole);
+  const long result =
+      whole ? act_in_one_piece(file, start, turn.names[0], turn.places)
+            : find_in_one_piece(file, start, turn.names[0], turn.call.walk, turn.places);
+  return tell_places(turn) || result < 0 ? result : kUnnamed;
+}
+
 long make_turn(FileTurn& turn, bool may_wait) {
   const wire::BrokerFile& file = turn.file;
   const long valid = check_how(file);
   if (valid < 0) {
     return valid;
   }
-  if ((file.resolve != 0 || executes(file)) && !may_wait) {
+  if (executes(file) && !may_wait) {
     return kMustWait;
   }
-  if (file.resolve != 0) {
-    const int start = (file.given & wire::kGivenFirst) != 0 ? turn.call.fds[0] : -1;
-    const long result = act_in_one_piece(file, start, turn.names[0], turn.places);
-    return tell_places(turn) || result < 0 ? result : kUnnamed;
+  if (file.resolve != 0 && !is_turn(turn, BrokerTurn::kAct)) {
+    return may_wait ? make_in_one_piece(turn) : kMustWait;
   }
   const bool acts = is_turn(turn, BrokerTurn::kAct);
   const long result = acts ? take_places(turn) : find_and_tell(turn);
@@ -345,6 +361,9 @@ bool make_file_call(BrokerCall& call, bool may_wait) {
   const long result = make_steady_turn(turn, may_wait);
   if (result == kUnnamed) {
     answer_fault(call, -kEnametoolong);
+  } else if (result == kOurs) {
+    reply_of(turn)->flags |= wire::kReplyOurs;
+    answer_turn(turn, -kEacces);
   } else if (result != kMustWait) {
     answer_turn(turn, result);
   }

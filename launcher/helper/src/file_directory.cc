@@ -24,13 +24,18 @@ void move_bytes(char* to, const char* from, size_t size) {
   }
 }
 
-// Whether a directory of a proc(5) filesystem is about this process: what we may do to ourselves
-// nobody may have us do. The caller could not: our domain is outside its own.
-bool is_ours(int directory) {
-  constexpr int kDeepest = 8;
+bool has_task(int directory, uint32_t process) {
   Text task = {};
   task.add("task/");
-  task.add_number(own_pid());
+  task.add_number(process);
+  wire::BrokerPlace found = {};
+  return look_at(directory, task.bytes, 0, found) >= 0;
+}
+
+// Whether a directory of a proc(5) filesystem is about this process, or one that the call is to
+// leave alone: what we may do to ourselves, or the user to those, nobody may have us do.
+bool is_ours(const Reading& reading, int directory) {
+  constexpr int kDeepest = 8;
   bool ours = false;
   long at = open_how(directory, ".", O_DIRECTORY, 0);
   for (int i = 0; at >= 0 && !ours; ++i) {
@@ -39,7 +44,10 @@ bool is_ours(int directory) {
     if (look_at(fd, "", AT_EMPTY_PATH, found) >= 0 && found.inode == kProcRootInode) {
       break;
     }
-    ours = i == kDeepest || look_at(fd, task.bytes, 0, found) >= 0;
+    ours = i == kDeepest || has_task(fd, static_cast<uint32_t>(own_pid()));
+    for (uint32_t k = 0; reading.own != nullptr && k < kNumOwn; ++k) {
+      ours = ours || has_task(fd, reading.own[k]);
+    }
     at = open_how(fd, "..", O_DIRECTORY, 0);
     close_fd(fd);
   }
@@ -64,9 +72,9 @@ struct Position {
 };
 
 // Along a link that only the kernel can follow.
-long jump(Position& at, const char* name) {
-  if (is_ours(at.fd)) {
-    return -kEacces;
+long jump(const Reading& reading, Position& at, const char* name) {
+  if (is_ours(reading, at.fd)) {
+    return kOurs;
   }
   const long jumped = open_how(at.fd, name, 0, 0);
   if (jumped >= 0) {
@@ -98,7 +106,7 @@ long step(const Reading& reading, Position& at, const char* name, const char* le
     return result;
   }
   if (result == 0) {
-    result = jump(at, name);
+    result = jump(reading, at, name);
     return result >= 0 && !join(text.ahead, left, 0, left) ? -kEnametoolong : result;
   }
   if (target[0] == '/') {
@@ -240,9 +248,9 @@ long open_directory(const Reading& reading, int start, size_t size, uint32_t& li
     text.ahead[1] = '\0';
   }
   const long found = walk_by_components(reading, start, links, text);
-  if (found >= 0 && on_proc(static_cast<int>(found)) && is_ours(static_cast<int>(found))) {
+  if (found >= 0 && on_proc(static_cast<int>(found)) && is_ours(reading, static_cast<int>(found))) {
     close_fd(static_cast<int>(found));
-    return -kEacces;
+    return kOurs;
   }
   return found;
 }

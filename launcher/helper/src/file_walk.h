@@ -24,7 +24,13 @@ struct Reading {
   bool creates;      // the name may be new: "new/" is then not the directory "new"
   uint32_t process;  // the caller, which /proc/self and /proc/thread-self stand for
   uint32_t thread;
+  const uint32_t* own;  // processes of which proc(5) has nothing for this call; null: ours alone
 };
+
+inline constexpr uint32_t kNumOwn = 2;
+
+// In place of an errno: the name leads to something of proc(5) that is about us.
+inline constexpr long kOurs = -4098;
 
 inline constexpr uint32_t kMaxName = 4096;  // PATH_MAX
 inline constexpr uint32_t kMaxWalk = 3 * kMaxName;

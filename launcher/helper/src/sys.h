@@ -22,6 +22,7 @@ inline constexpr int kEchild = 10;
 inline constexpr int kEagain = 11;
 inline constexpr int kEacces = 13;
 inline constexpr int kEexist = 17;
+inline constexpr int kEisdir = 21;
 inline constexpr int kEinval = 22;
 inline constexpr int kEfbig = 27;
 inline constexpr int kEnametoolong = 36;

@@ -31,7 +31,7 @@ EvidenceWish evidence(const ResolvedPolicy& policy, Domain domain) {
 
 std::string gap_of(const ResolvedPolicy& policy, Domain domain) {
   for (const schema::PolicyGap& gap : policy.record.gaps) {
-    if (gap.domain == domain && gap.node.find("deny") != std::string::npos) {
+    if (gap.domain == domain && gap.reason.find("decided by itself") != std::string::npos) {
       return gap.node + ": " + gap.reason;
     }
   }
@@ -55,6 +55,21 @@ TEST(ImpliedEvidenceTest, OfTheOtherDomainNothingIsChanged) {
   EXPECT_EQ(evidence(policy, Domain::kFilesystemRead), EvidenceWish::kSetup);
   EXPECT_EQ(evidence(policy, Domain::kFilesystemWrite), EvidenceWish::kWriteDecisions);
   EXPECT_EQ(gap_of(policy, Domain::kFilesystemRead), "");
+}
+
+TEST(ImpliedEvidenceTest, AGrantToWriteThatHasProcessesInItTakesDecisions) {
+  for (const char* path : {"/proc", "/", "/proc/sys"}) {
+    const ResolvedPolicy policy =
+        resolved("filesystem: {write: {allow: [/w, " + std::string(path) + "]}}\n");
+    EXPECT_EQ(evidence(policy, Domain::kFilesystemWrite), EvidenceWish::kWriteDecisions) << path;
+    EXPECT_EQ(gap_of(policy, Domain::kFilesystemWrite),
+              "filesystem.write.allow[1]: has aasm's own processes in it, so every change of a file "
+              "is decided by itself: evidence write-decisions where the policy wishes for setup");
+  }
+  const ResolvedPolicy beside =
+      resolved("filesystem: {read: {allow: [/proc]}, write: {allow: [/w, /process]}}\n");
+  EXPECT_EQ(evidence(beside, Domain::kFilesystemWrite), EvidenceWish::kSetup);
+  EXPECT_EQ(evidence(beside, Domain::kFilesystemRead), EvidenceWish::kSetup);
 }
 
 TEST(ImpliedEvidenceTest, WhatIsWishedForAnywayIsNotSaidAgain) {

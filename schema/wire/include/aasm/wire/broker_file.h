@@ -67,6 +67,7 @@ struct BrokerFile {
   uint32_t tid;
   uint32_t first_size;   // bytes of the first name, its NUL too
   uint32_t second_size;  // of the second section; 0: there is none
+  uint32_t own[2];       // supervisor and warden: of these nothing on proc(5) is changed
 };
 
 // What a name was found to lead to, before the call; of an opened file, what was opened.
@@ -86,10 +87,13 @@ inline constexpr uint32_t kPlaceByProcess = 1U << 0;
 // It has no name any more, or never had one: what its link of proc(5) says is no path.
 inline constexpr uint32_t kPlaceRemoved = 1U << 1;
 
+// The call was not made: it was about a process of ours.
+inline constexpr uint32_t kReplyOurs = 1U << 0;
+
 struct BrokerFileReply {
   BrokerPlace places[2];
   uint32_t given;
-  uint32_t reserved;
+  uint32_t flags;  // kReply*
 };
 
 // Calls that pass over more links than that end in ELOOP, as in the kernel.
@@ -98,7 +102,7 @@ inline constexpr uint32_t kMaxBrokerGiven = 3;  // descriptors in one reply, wit
 inline constexpr uint32_t kMaxBrokerLast = 512;
 inline constexpr uint32_t kMaxBrokerPlacePath = kMaxBrokerPath + 2 * kMaxBrokerLast;
 
-static_assert(sizeof(BrokerFile) == 72);
+static_assert(sizeof(BrokerFile) == 80);
 static_assert(sizeof(BrokerPlace) == 40);
 static_assert(sizeof(BrokerFileReply) == 88);
 
