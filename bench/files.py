@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Work on files at each level of `evidence.filesystem`, as a ratio to the same without a boundary.
+"""Work on files, and starting programs, at each level of `evidence.filesystem` and below limits, as a ratio to the same without a boundary.
 
     AASM=build/release/bin/aasm bench/files.py [--rounds N]
 
@@ -17,6 +17,8 @@ import sys
 import tempfile
 
 LEVELS = ("setup", "write-decisions", "decisions")
+LIMITS = "  processes: { max: 4096 }\n  resources: { open_files: 1024, cpu_seconds: 3600, file_size_bytes: 1073741824 }\n"
+COLUMNS = (*LEVELS, "limits")
 POLICY = """apiVersion: agent-assembly/v1
 kind: Policy
 metadata: {{ name: bench }}
@@ -52,6 +54,13 @@ WORK = {
     "one C++ unit": [COMMAND, "g++", "-O0", "-c", "unit.cc", "-o", "unit.o"],
     "many small files": [SMALL],
     "grep -r /usr/include": [COMMAND, "grep", "-r", "no such text", "/usr/include"],
+    "start a program": ["""
+import os, time
+begin = time.perf_counter()
+for i in range(300):
+    os.waitpid(os.posix_spawn("/usr/bin/true", ["true"], {}), 0)
+print(time.perf_counter() - begin)
+"""],
     "open for writing, close": ["""
 import os, time
 begin = time.perf_counter()
@@ -69,6 +78,10 @@ print(time.perf_counter() - begin)
 }
 
 
+def work_of(text):
+    return {name: command for name, command in WORK.items() if text in name}
+
+
 def seconds(argv, work, env):
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
@@ -80,6 +93,7 @@ def seconds(argv, work, env):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="rows whose name has this text")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     aasm = os.path.abspath(os.environ["AASM"])
@@ -90,19 +104,20 @@ def main():
         subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
         for level in LEVELS:
             (pathlib.Path(root) / level).write_text(POLICY.format(level=level))
+        (pathlib.Path(root) / "limits").write_text(POLICY.format(level="setup") + LIMITS)
         for _ in range(options.rounds):
-            for name, command in WORK.items():
+            for name, command in work_of(options.only).items():
                 argv = ["/usr/bin/python3", "-c", *command]
                 plain = seconds(argv, work, env)
-                for level in LEVELS:
+                for level in COLUMNS:
                     confined = [aasm, "run", "exec", "--policy", f"{root}/{level}", "--", *argv]
                     ratios.setdefault((name, level), []).append(seconds(confined, work, env) / plain)
-    table = {name: {level: round(statistics.median(ratios[name, level]), 2) for level in LEVELS} for name in WORK}
+    table = {name: {level: round(statistics.median(ratios[name, level]), 2) for level in COLUMNS} for name in work_of(options.only)}
     if options.json:
         print(json.dumps(table, indent=1))
         return 0
     for name, row in table.items():
-        print(f"{name:26}" + "".join(f"  {level} {row[level]:5.2f}x" for level in LEVELS))
+        print(f"{name:26}" + "".join(f"  {level} {row[level]:5.2f}x" for level in COLUMNS))
     return 0
 
 

@@ -169,7 +169,7 @@ class Limits(LimitsCase):
                            "try:\n"
                            "    while True: held.append(open('/dev/null'))\n"
                            "except OSError as e: print(errno.errorcode[e.errno], held[-1].fileno())\n")
-        self.assertEqual((done.returncode, done.stdout), (0, "1 1\n8192 8192\n32 32\nEFBIG\nEMFILE 31\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, "1 2\n8192 8192\n32 32\nEFBIG\nEMFILE 31\n"), done.stderr)
         self.assertEqual((self.work / "big").stat().st_size, 8192)
         controls = {c["id"]: c for one in self.bodies("control.prepared") for c in one["controls"] if c["domain"] == "resource"}
         self.assertEqual(sorted(controls), ["cpu_seconds", "file_size_bytes", "open_files", "wall_clock_seconds"])
@@ -182,9 +182,45 @@ class Limits(LimitsCase):
     def test_processor_time_ends_the_program(self):
         self.limited([self.LIMITS])
         done = self.python("while True: pass")
+        self.assertEqual(done.returncode, 128 + signal.SIGXCPU)
+        [exited] = self.bodies("process.exited")
+        self.assertEqual((exited["signal"], exited["cause"]), (signal.SIGXCPU, "signalled"))
+
+    def test_processor_time_ends_a_program_that_does_not_want_to_hear_of_it(self):
+        self.limited([self.LIMITS])
+        done = self.python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass")
         self.assertEqual(done.returncode, 128 + signal.SIGKILL)
         [exited] = self.bodies("process.exited")
-        self.assertEqual((exited["signal"], exited["cause"]), (signal.SIGKILL, "signalled"))
+        self.assertLess(exited["use"]["user_us"] + exited["use"]["system_us"], 4_000_000)
+
+    def test_each_way_to_end_is_told_apart(self):
+        """By cause and signal of process.exited; those of clock, memory and denials have causes of their own (below, network_test)."""
+        self.limited(["resources: { cpu_seconds: 1, file_size_bytes: 4096 }", "processes: { max: 8 }"])
+        ways = {
+            "exit": ("raise SystemExit(3)", ("exited", 3, None)),
+            "processor time": ("while True: pass", ("signalled", None, signal.SIGXCPU)),
+            "size of a file": ("import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('big', 'wb').write(bytes(9000))",
+                               ("signalled", None, signal.SIGXFSZ)),
+            "its own signal": ("import os; os.kill(os.getpid(), 15)", ("signalled", None, signal.SIGTERM)),
+            "too many processes": ("import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(60)", ("exited", 1, None)),
+        }
+        for name, (program, wanted) in ways.items():
+            with self.subTest(name):
+                done = self.python(program)
+                [exited] = self.bodies("process.exited")
+                self.assertEqual((exited["cause"], exited.get("status"), exited.get("signal")), wanted, done.stderr)
+                refused = [event for event in self.events() if event["domain"] == "process_creation"]
+                self.assertEqual(len(refused), 1 if name == "too many processes" else 0)
+
+    def test_a_kill_from_outside_is_no_limit(self):
+        self.limited([self.LIMITS])
+        process = self.start("/bin/sh", "-c", "echo $$; exec sleep 60")
+        os.kill(int(process.stdout.readline()), signal.SIGKILL)
+        process.communicate()
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL)
+        [exited] = self.bodies("process.exited")
+        self.assertEqual((exited["cause"], exited["signal"]), ("signalled", signal.SIGKILL))
+        self.assertEqual(self.claims()["resource"]["claim"], "unmeasured")
 
     def test_a_stricter_host_stays_and_is_said(self):
         self.limited(["resources: { open_files: 300 }"])

@@ -78,7 +78,10 @@ std::vector<std::string> limitations_of(Domain domain) {
           "cpu_seconds, file_size_bytes and open_files hold for each process by itself, not for "
           "the tree together",
           "a limit of the kernel refuses without a record of the single action; a program that "
-          "reaches cpu_seconds is killed by SIGKILL",
+          "reaches cpu_seconds is sent SIGXCPU, and is killed by SIGKILL a second of processor "
+          "time "
+          "later; the signals that end it stand in the record, and whoever may signal it can send "
+          "the same",
           "memory_bytes is limited by a control group of version 1 that the user may make, and "
           "refused where there is none; page cache counts; which process is killed is the kernel's "
           "choice, and only where that is the program itself is the limit the cause of its end",

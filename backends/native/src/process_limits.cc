@@ -113,8 +113,10 @@ std::vector<ProcessLimit> process_limits(const std::vector<Requirement>& require
     limit.operation = rule->operation;
     limit.name = known->name;
     limit.asked = *number_of(*rule);
+    // At the soft limit SIGXCPU tells what ended the program; SIGKILL, at the hard one, would not.
+    const std::uint64_t later = known->resource == RLIMIT_CPU ? 1 : 0;
     limit.set = {known->resource, 0, std::min(limit.asked, host.soft),
-                 std::min(limit.asked, host.hard)};
+                 std::min(limit.asked + later, host.hard)};
     limit.inherited_hard = host.hard;
     limit.host_is_stricter = host.hard < limit.asked;
     limits.push_back(std::move(limit));
@@ -153,11 +155,12 @@ std::optional<std::string> limit_obstacle(const Requirement& requirement,
 }
 
 std::string limit_text(const ProcessLimit& limit) {
-  std::string text = limit.name + " is " + std::to_string(limit.set.hard);
+  const std::uint64_t held = std::min(limit.asked, limit.set.hard);
+  std::string text = limit.name + " is " + std::to_string(held);
   if (limit.host_is_stricter) {
     text += ", the host's own; policy asks for " + std::to_string(limit.asked);
   }
-  if (limit.set.soft != limit.set.hard) {
+  if (limit.set.soft != held) {
     text += "; the soft limit stays at the caller's " + std::to_string(limit.set.soft);
   }
   return text;

@@ -28,7 +28,7 @@ long check_how(const wire::BrokerFile& file);
 // Opens what the first name leads to (O_PATH) as places.target, if there is anything.
 long open_target(FilePlaces& places);
 
-// Whether it only asks for an execution. That waits for a lease, or a file system.
+// Whether it only asks for an execution.
 bool executes(const wire::BrokerFile& file);
 
 // Whether a call of the kind may make the first name, and whether it is to be new.

@@ -301,9 +301,6 @@ long make_turn(FileTurn& turn, bool may_wait) {
   if (valid < 0) {
     return valid;
   }
-  if (executes(file) && !may_wait) {
-    return kMustWait;
-  }
   if (file.resolve != 0 && !is_turn(turn, BrokerTurn::kAct)) {
     return may_wait ? make_in_one_piece(turn) : kMustWait;
   }

@@ -154,7 +154,7 @@ def judge_event(scenario, seen, depth, event):
     about = (event["operation"], event["object"]["type"], event["domain"])
     known = {"network_egress": {(word, kind) for word in ("connect", "bind", "socket") for kind in ("address", "socket")},
              "ipc": {("connect", "socket"), ("signals", "process"), ("shared_memory", "name")}, "syscall": {("call", "syscall")}}
-    on_file = about[1] == "path" and about[2] in ("filesystem_read", "filesystem_write")
+    on_file = about[2] in ("filesystem_read", "filesystem_write") and (about[1] == "path" or about[:2] == ("execute", "name"))
     if about[:2] not in known.get(about[2], ()) and not on_file:
         return [f"event {event['number']} is of nothing that is known here: {event}"]
     if event["reply"] == "caller_gone":

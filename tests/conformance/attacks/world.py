@@ -28,6 +28,7 @@ POLICIES = {
     "no_execute_list": {"execute": None},
     "tools_run": {"execute": ["{bin}", "/usr", "/bin", "/lib", "/lib64"], "read": ["/usr", "/bin", "/lib", "/lib64"]},
     "terminal": {"write": ["/dev/tty"]},
+    "all_decided": {"evidence": "filesystem: decisions"},
     "denied": {"deny": ["{work}/kept", "{work}/later/name"]},
     "decided": {"evidence": "filesystem: write-decisions"},
     "network": {"network": "egress: [], bind: { allow: [] }"},

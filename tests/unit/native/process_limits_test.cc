@@ -46,9 +46,10 @@ TEST(ProcessLimitsTest, EachKernelLimitIsSetSoftAndHardAndTheWallClockIsNone) {
   EXPECT_EQ(limits[2].set.resource, static_cast<std::uint32_t>(RLIMIT_NOFILE));
   for (const ProcessLimit& one : limits) {
     EXPECT_EQ(one.set.soft, one.asked);
-    EXPECT_EQ(one.set.hard, one.asked);
+    EXPECT_EQ(one.set.hard, one.asked + (one.set.resource == RLIMIT_CPU ? 1 : 0));
     EXPECT_FALSE(one.host_is_stricter);
   }
+  EXPECT_EQ(limit_text(limits[0]), "RLIMIT_CPU is 5") << "where SIGXCPU comes";
   EXPECT_EQ(limit_text(limits[2]), "RLIMIT_NOFILE is 64");
 }
 
