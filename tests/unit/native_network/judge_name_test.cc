@@ -131,7 +131,9 @@ TEST(JudgeNameTest, ADatagramSocketIsToldItsSourceWhereOnlyStreamsMayGo) {
   EXPECT_EQ(verdict.event.outcome, schema::DecisionOutcome::kEmulated);
   EXPECT_EQ(verdict.event.rule, "compat.source_address");
   EXPECT_FALSE(to(kConnect, 80).perform);
-  for (const std::uint16_t port : {0, 65535}) {  // whatever the rule's: no port (glibc), musl's
+  constexpr std::uint16_t kNoPort = 0;
+  constexpr std::uint16_t kMuslPort = 65535;
+  for (const std::uint16_t port : {kNoPort, kMuslPort}) {  // whatever the rule's
     EXPECT_TRUE(to(kConnect, port).source_for) << port;
     EXPECT_FALSE(to(NetworkCall::kSend, port).perform) << port;
     EXPECT_FALSE(judge_address(spec, kConnect, kUdp4, v4("93.184.216.35", port)).perform) << port;

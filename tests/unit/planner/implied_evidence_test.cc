@@ -62,9 +62,10 @@ TEST(ImpliedEvidenceTest, AGrantToWriteThatHasProcessesInItTakesDecisions) {
     const ResolvedPolicy policy =
         resolved("filesystem: {write: {allow: [/w, " + std::string(path) + "]}}\n");
     EXPECT_EQ(evidence(policy, Domain::kFilesystemWrite), EvidenceWish::kWriteDecisions) << path;
-    EXPECT_EQ(gap_of(policy, Domain::kFilesystemWrite),
-              "filesystem.write.allow[1]: has aasm's own processes in it, so every change of a file "
-              "is decided by itself: evidence write-decisions where the policy wishes for setup");
+    EXPECT_EQ(
+        gap_of(policy, Domain::kFilesystemWrite),
+        "filesystem.write.allow[1]: has aasm's own processes in it, so every change of a file "
+        "is decided by itself: evidence write-decisions where the policy wishes for setup");
   }
   const ResolvedPolicy beside =
       resolved("filesystem: {read: {allow: [/proc]}, write: {allow: [/w, /process]}}\n");
