@@ -122,7 +122,7 @@ class Software(aasm_case.AasmCase):
 
     @unittest.skipUnless(GIT_BACKEND.exists() and all(map(shutil.which, ("git", "openssl"))), "no git with http, or no openssl")
     def test_git_over_tls_clones_and_pushes(self):
-        subprocess.run("openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out work/cert -days 2 -subj /CN=localhost -addext "
+        subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key -out work/cert -days 2 -subj /CN=localhost -addext "
                        "subjectAltName=IP:127.0.0.1 && mkdir served && git init -q --bare served/r.git && git -C served/r.git config http.receivepack true",
                        shell=True, cwd=self.root, env=self.env, capture_output=True, check=True)
         self.serve("""
