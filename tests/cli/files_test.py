@@ -236,10 +236,12 @@ class BrokerTest(FilesCase):
         self.use("decisions")
         program = textwrap.dedent("""
             import os
+            print("begins", flush=True)
             for i in range(20000):
                 os.close(os.open("one", os.O_RDWR | os.O_CREAT, 0o600))
             """)
         process = self.start("/usr/bin/python3", "-c", program)
+        self.assertEqual(process.stdout.readline(), "begins\n")
         counts = []
         while process.poll() is None:
             try:
