@@ -16,6 +16,8 @@ import unittest
 
 AASM = os.environ["AASM"]
 SANITIZED = bool(os.environ.get("AASM_SANITIZE"))  # what is built with, if any
+# Of one command, in seconds; long forms take their time.
+TIMEOUT = None if {"AASM_FLIPS", "AASM_FLIP_ROUNDS", "AASM_DENIALS"} & set(os.environ) else 60
 SOURCE = pathlib.Path(os.environ["AASM_SOURCE_DIR"])
 
 POLICY = """apiVersion: agent-assembly/v1
@@ -66,7 +68,7 @@ class AasmCase(unittest.TestCase):
         if options["stdin"] is None:
             del options["stdin"]
         return subprocess.run([AASM, *map(str, args)], env=env or self.env, cwd=options.pop("cwd", self.work),
-                              capture_output=True, text=True, timeout=options.pop("timeout", 60), check=False, **options)
+                              capture_output=True, text=True, timeout=options.pop("timeout", TIMEOUT), check=False, **options)
 
     def ok(self, *args, **options):
         done = self.aasm(*args, **options)
