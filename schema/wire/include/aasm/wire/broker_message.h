@@ -25,9 +25,9 @@ enum class BrokerKind : uint32_t {
   kBind = 2,
   kListen = 3,
   kSend = 4,
-  kCancel = 6,   // the call `call` is to end as if a signal had come; may be repeated
-  kMemory = 7,   // shmget, semget, msgget, by BrokerMemory: no socket comes with it
-  kFile = 8,     // on names in the filesystem: aasm/wire/broker_file.h
+  kCancel = 6,  // the call `call` is to end as if a signal had come; may be repeated
+  kMemory = 7,  // shmget, semget, msgget, by BrokerMemory: no socket comes with it
+  kFile = 8,    // on names in the filesystem: aasm/wire/broker_file.h
 };
 
 // What kMemory makes or finds: the key is `backlog`, the flags are `send_flags`, `mode_mask` is one
