@@ -68,6 +68,14 @@ for i in range(3000):
     os.close(os.open("one", os.O_WRONLY | os.O_CREAT, 0o644))
 print(time.perf_counter() - begin)
 """],
+    "chmod": ["""
+import os, time
+open("one", "w").close()
+begin = time.perf_counter()
+for i in range(3000):
+    os.chmod("one", 0o640 + i % 2)
+print(time.perf_counter() - begin)
+"""],
     "open for reading, close": ["""
 import os, time
 begin = time.perf_counter()

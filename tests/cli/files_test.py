@@ -450,6 +450,23 @@ class DenialsTest(FilesCase):
         self.assertEqual(sum(event["count"] for event in denied), 11, denied)
         self.assertEqual({self.path(event) for event in denied}, {shut + "name", shut + "new"})
 
+    def test_dots_and_slashes_behind_a_name_are_what_they_lead_to_also_without_following(self):
+        (self.work / "shut/sub").mkdir()
+        program = textwrap.dedent("""
+            import errno, os
+            os.symlink("shut", "way")
+            for name in ("shut/..", "shut/sub/..", "shut/sub/.", "way/", "way/sub/"):
+                try:
+                    os.close(os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)); print("opened", name)
+                except OSError as error:
+                    print(errno.errorcode[error.errno], name)
+            """)
+        done = self.python(program)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], ["opened"] + ["EACCES"] * 4, done.stdout + done.stderr)
+        shut = os.path.realpath(self.work) + "/shut"
+        self.assertEqual([self.path(event) for event in self.of_files(outcome="denied", rule="filesystem.deny[0]")],
+                         [shut, shut + "/sub", shut, shut + "/sub"])
+
     def flip(self, kind):
         process = self.start("/usr/bin/python3", "-c", self.FLIP, kind, str(self.FLIPS))
         out, err = process.communicate()  # as long as it takes

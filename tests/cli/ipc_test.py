@@ -84,6 +84,9 @@ class Paths(IpcCase):
             attempt("symlink", lambda: unix("link.sock"))
             attempt("directory", lambda: unix("up/docker.sock"))
             attempt("root", lambda: unix("/proc/self/root" + path))
+            held = os.open(path, os.O_PATH)
+            attempt("reference", lambda: unix(f"/proc/self/fd/{held}"))
+            attempt("directory-by-reference", lambda: unix(f"/proc/self/fd/{os.open(sys.argv[1], os.O_PATH)}/docker.sock"))
             os.chdir(sys.argv[1])
             attempt("relative", lambda: unix("docker.sock"))
             attempt("dots", lambda: unix("../outside/./docker.sock"))
@@ -99,15 +102,15 @@ class Paths(IpcCase):
         self.assertFalse(self.reached(self.daemon))
         path = str(self.outside / "docker.sock")
         events = self.ipc_events()
-        self.assertEqual({e["object"]["name"] for e in events}, {path, "/proc/self/root" + path})
-        self.assertEqual(sum(e["count"] for e in events), 11)
+        self.assertEqual({e["object"]["name"] for e in events}, {path})
+        self.assertEqual(sum(e["count"] for e in events), 13)
         for event in events:
             self.assertEqual((event["object"]["type"], event["operation"], event["rule"], event["cause"], event["errno"]),
                              ("socket", "connect", "ipc.unix_sockets.allow", "policy", 13))
             self.assertGreater(event["pid"], 0)
         claim = self.claims()["ipc"]
         self.assertEqual((claim["claim"], claim["basis"], claim["boundary"], claim["denied_actions"]),
-                         ("denied_before_execution", "decision", "proved", 11))
+                         ("denied_before_execution", "decision", "proved", 13))
         self.assert_verified()
 
     def test_a_listed_socket_is_reached_by_every_name_and_recorded_as_allowed(self):
@@ -116,14 +119,16 @@ class Paths(IpcCase):
         results = self.attempts("""
             for name in (sys.argv[1] + "/listed.sock", "hard.sock", "soft.sock"):
                 attempt(name.rpartition("/")[2], lambda: unix(name))
+            held = os.open("hard.sock", os.O_PATH)
+            attempt("reference", lambda: unix(f"/proc/self/fd/{held}"))
             attempt("missing", lambda: unix("nowhere.sock"))
             open("plain", "w").close()
             attempt("file", lambda: unix("plain"))
             """, self.outside)
-        self.assertEqual(results, {"listed.sock": "ok", "hard.sock": "ok", "soft.sock": "ok", "missing": "ENOENT", "file": "ECONNREFUSED"})
+        self.assertEqual(results, {"listed.sock": "ok", "hard.sock": "ok", "soft.sock": "ok", "reference": "ok", "missing": "ENOENT", "file": "ECONNREFUSED"})
         [allowed] = self.ipc_events("allowed")
         self.assertEqual((allowed["object"]["name"], allowed["rule"], allowed["count"], allowed["mechanism"]),
-                         (str(self.outside / "listed.sock"), "ipc.unix_sockets.allow[0]", 3, "broker"))
+                         (str(self.outside / "listed.sock"), "ipc.unix_sockets.allow[0]", 4, "broker"))
         self.assertEqual(self.ipc_events(), [])
         self.assert_verified()
 

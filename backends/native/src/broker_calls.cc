@@ -168,30 +168,6 @@ Result<void> BrokerCalls::start_unix(Brokered& call, NetworkCall what, const std
   return {};
 }
 
-// A name in the filesystem means what it means to the caller. To reach one it is looked up first,
-// judged as what it led to, and then reached by the descriptor of that.
-Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
-                                          const std::string& path) {
-  call.directory = AASM_TRY(caller_directory(call.tid));
-  call.order.directory = call.directory.get();
-  call.order.flags |= wire::kBrokerOwnThread;
-  const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
-  call.order.mode_mask = status.mode_mask;
-  AASM_TRY(add_credentials(call));
-  if (what == NetworkCall::kBind && ipc_.sockets_stated) {
-    call.order.flags |= wire::kBrokerSayFile;
-    call.began = std::time(nullptr);
-  }
-  if (what != NetworkCall::kBind) {
-    call.path = path;
-    call.resolving = call.order.kind;
-    call.order.kind = BrokerKind::kResolve;
-    call.order.name = path + '\0';
-  }
-  dispatch(call);
-  return {};
-}
-
 Result<void> BrokerCalls::add_credentials(Brokered& call) {
   if (!rights_.may_differ()) {
     return {};
@@ -247,7 +223,7 @@ Result<void> BrokerCalls::go_on(Brokered& call, BrokerAnswer& answer) {
            call.message_index > 0 ? 0 : kRestart);
     return {};
   }
-  if (call.order.kind == BrokerKind::kResolve) {
+  if (call.order.kind == BrokerKind::kFile) {
     return take_target(call, answer);
   }
   if (call.order.kind == BrokerKind::kMemory) {
@@ -262,38 +238,6 @@ Result<void> BrokerCalls::go_on(Brokered& call, BrokerAnswer& answer) {
   note_scope_refusal(call, os_errno);
   note_outcome(call, os_errno);
   finish(call, os_errno == 0 ? answer.result : 0, os_errno);
-  return {};
-}
-
-Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
-  if (answer.result < 0) {
-    // ELOOP: also a link of proc(5), which the broker does not follow.
-    if (answer.result == -ELOOP && ipc_.sockets_stated) {
-      admit(call, refuse_unresolved(ipc_, call.path));
-      return {};
-    }
-    return answer.result == -ELOOP ? Error(ErrorCode::kPermissionDenied, "a link of proc", ELOOP)
-                                   : kernel_answer(static_cast<int>(-answer.result));
-  }
-  ResolvedSocket resolved;
-  resolved.path = answer.path;
-  resolved.device = answer.device;
-  resolved.inode = answer.inode;
-  const NetworkCall what =
-      call.resolving == BrokerKind::kSend ? NetworkCall::kSend : NetworkCall::kConnect;
-  if (NetworkVerdict verdict = judge_unix(spec_, what, resolved); !verdict.perform) {
-    admit(call, std::move(verdict));
-    return {};
-  }
-  if (!admit_socket_path(call, what, answer)) {
-    return {};
-  }
-  call.order.kind = call.resolving;
-  call.order.name.clear();
-  call.order.directory = -1;
-  call.directory = answer.take_descriptor();
-  call.order.target = call.directory.get();
-  dispatch(call);
   return {};
 }
 

@@ -25,6 +25,8 @@
 // The calls on sockets that are judged by what they point to (docs/decisions/0015, 0016).
 namespace aasm::backend_native {
 
+struct FoundPlace;
+
 // For each call the arguments are copied and the caller's socket is taken, once. What policy denies
 // is finished at once; what it allows is sent to the broker with those copies, and finished by its
 // answer. Nothing here waits: not for the broker, and not for the kernel. One thread.
@@ -76,7 +78,8 @@ class BrokerCalls {
   schema::Result<void> start_memory(Brokered& call);
   void find_memory(Brokered& call);
   void memory_made(Brokered& call, std::int64_t result);
-  bool admit_socket_path(Brokered& call, NetworkCall what, const BrokerAnswer& answer);
+  bool admit_socket_path(Brokered& call, NetworkCall what, const ResolvedSocket& resolved,
+                         bool is_socket, const process::Fd& target);
   void note_bound_socket(const Brokered& call, const BrokerAnswer& answer);
   void note_scope_refusal(Brokered& call, std::int64_t os_errno);
   schema::Result<void> order_unix_path(Brokered& call, NetworkCall what, const std::string& path);
@@ -86,6 +89,7 @@ class BrokerCalls {
   schema::Result<void> note_client(const Brokered& call, const NetworkVerdict& verdict) const;
   schema::Result<void> go_on(Brokered& call, BrokerAnswer& answer);
   schema::Result<void> take_target(Brokered& call, BrokerAnswer& answer);
+  schema::Result<void> reach_target(Brokered& call, const FoundPlace& place, process::Fd target);
   schema::Result<void> read_message(Brokered& call);
   static schema::Result<void> write_sent_length(const Brokered& call);
   schema::Result<void> message_sent(Brokered& call, std::int64_t result);

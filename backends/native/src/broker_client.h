@@ -31,7 +31,7 @@ struct BrokerOrder {
   std::uint32_t send_flags = 0;
   std::int32_t backlog = 0;
   std::uint32_t mode_mask = 0;  // with `directory`
-  std::string name;             // kResolve: a path, ended by NUL
+  std::string name;
   std::string control;
   std::string data;
   int socket = -1;  // -1 with kFile: only `rights` are passed

@@ -163,7 +163,7 @@ bool BrokerCalls::try_send(Brokered& call) {
     return false;
   }
   const bool asks_later = (order.flags & wire::kBrokerSayFile) != 0;
-  if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kResolve && !asks_later) {
+  if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kFile && !asks_later) {
     call.socket.reset();  // the broker has its own
     call.directory.reset();
   }

@@ -21,7 +21,7 @@ struct BrokerCalls::Brokered : BrokeredCall {
   SocketFacts facts;
   std::string path;       // that a unix address has
   process::Fd directory;  // the caller's, or the socket file that a name led to
-  wire::BrokerKind resolving = wire::BrokerKind::kConnect;  // with order.kind kResolve: what for
+  wire::BrokerKind resolving = wire::BrokerKind::kConnect;  // with order.kind kFile: what for
 
   std::int64_t began = 0;  // second of CLOCK_REALTIME: a bind
 

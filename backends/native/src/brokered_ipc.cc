@@ -22,13 +22,13 @@ std::optional<FileIdentity> found_identity(const BrokerAnswer& answer) {
 }  // namespace
 
 // False: the call is finished.
-bool BrokerCalls::admit_socket_path(Brokered& call, NetworkCall what, const BrokerAnswer& answer) {
+bool BrokerCalls::admit_socket_path(Brokered& call, NetworkCall what,
+                                    const ResolvedSocket& resolved, bool is_socket,
+                                    const process::Fd& target) {
   FoundSocket found;
-  found.name.path = answer.path;
-  found.name.device = answer.device;
-  found.name.inode = answer.inode;
-  found.is_socket = S_ISSOCK(answer.mode);
-  if (const std::optional<FileIdentity> file = found_identity(answer)) {
+  found.name = resolved;
+  found.is_socket = is_socket;
+  if (const std::optional<FileIdentity> file = file_identity(target)) {
     found.made_inside = made_inside_.has_socket(*file);
   }
   return admit(call, judge_socket_path(ipc_, what, found));

@@ -19,7 +19,7 @@ struct FoundSocket {
 // Connecting to or sending to a socket with a path. Refused: EACCES.
 NetworkVerdict judge_socket_path(const IpcSpec& spec, NetworkCall call, const FoundSocket& found);
 
-// A path that leads through a link of proc(5), which is not looked up: it is on no list.
+// A path that leads through what proc(5) has of aasm's own processes: it is not looked up.
 NetworkVerdict refuse_unresolved(const IpcSpec& spec, const std::string& path);
 
 // The event of a call that Landlock's scope refused, because the socket of that abstract name was

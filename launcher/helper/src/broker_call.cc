@@ -157,7 +157,6 @@ long perform(BrokerCall& call, unsigned more_flags) {
     }
     case wire::BrokerKind::kMemory:
       return make_memory(call);
-    case wire::BrokerKind::kResolve:
     case wire::BrokerKind::kCancel:
     case wire::BrokerKind::kFile:
       break;
@@ -197,15 +196,6 @@ void answer_with_file(const BrokerCall& call, long fd) {
     send_reply(call, reply, {path, static_cast<size_t>(result)}, &found_fd, 1);
   }
   close_fd(static_cast<int>(fd));
-}
-
-void resolve(const BrokerCall& call) {
-  const long fd = open_named(call.payload + name_offset(call), 0);
-  if (fd < 0) {
-    answer(call, fd);
-  } else {
-    answer_with_file(call, fd);
-  }
 }
 
 // bind(2) makes a file and follows no link to do so. Somebody may have put another one in its place
@@ -321,10 +311,6 @@ void do_waiting(BrokerCall& call) {
   const long prepared = prepare(call);
   if (prepared < 0) {
     answer_fault(call, prepared);
-    return;
-  }
-  if (kind_of(call) == wire::BrokerKind::kResolve) {
-    resolve(call);
     return;
   }
   if (has(call, wire::kBrokerSayFile)) {

@@ -25,10 +25,9 @@ enum class BrokerKind : uint32_t {
   kBind = 2,
   kListen = 3,
   kSend = 4,
-  kResolve = 5,  // the name is a path: opened with O_PATH, which comes back with the reply
-  kCancel = 6,   // the call `call` is to end as if a signal had come; may be repeated
-  kMemory = 7,   // shmget, semget, msgget, by BrokerMemory: no socket comes with it
-  kFile = 8,     // on names in the filesystem: aasm/wire/broker_file.h
+  kCancel = 6,  // the call `call` is to end as if a signal had come; may be repeated
+  kMemory = 7,  // shmget, semget, msgget, by BrokerMemory: no socket comes with it
+  kFile = 8,    // on names in the filesystem: aasm/wire/broker_file.h
 };
 
 // What kMemory makes or finds: the key is `backlog`, the flags are `send_flags`, `mode_mask` is one
@@ -71,7 +70,7 @@ struct BrokerReply {
   uint32_t flags;
   uint64_t call;
   int64_t result;   // of the system call: negative errno on failure
-  uint64_t device;  // of what was found (kResolve, kBrokerSayFile): st_dev, st_ino, st_mode
+  uint64_t device;  // of what was made (kBrokerSayFile): st_dev, st_ino, st_mode
   uint64_t inode;
   uint32_t mode;
   uint32_t path_size;  // bytes of its path, which follow
