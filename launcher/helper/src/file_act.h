@@ -28,8 +28,9 @@ long check_how(const wire::BrokerFile& file);
 // Opens what the first name leads to (O_PATH) as places.target, if there is anything.
 long open_target(FilePlaces& places);
 
-// Whether it only asks for an execution.
+// Whether it only asks for an execution (file_execute.cc).
 bool executes(const wire::BrokerFile& file);
+long act_execute(FilePlaces& places, bool may_wait);
 
 // Whether a call of the kind may make the first name, and whether it is to be new.
 bool creates_first(const wire::BrokerFile& file);
