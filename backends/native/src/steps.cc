@@ -4,6 +4,7 @@
 
 #include "filter_spec.h"
 #include "lowering.h"
+#include "observing.h"
 #include "process_limits.h"
 #include "ruleset.h"
 
@@ -67,6 +68,19 @@ std::string clock_sentence(const WallClock& clock) {
   return "End the tree after " + std::to_string(clock.limit.count()) + " s of wall clock.";
 }
 
+// The first two words of the plan for who reads it: what follows says what is installed.
+std::string observing_sentence(const std::vector<Requirement>& requirements) {
+  std::string text;
+  for (const Requirement& requirement : requirements) {
+    if (can_be_observed(requirement.domain)) {
+      text += (text.empty() ? "" : ", ") + std::string(schema::token(requirement.domain));
+    }
+  }
+  return "Refuse nothing by policy where the channel reports calls (" + text +
+         "): let it through and record it as observed. Keep aasm's own files, processes and the "
+         "calls that self-protection closes out of reach all the same.";
+}
+
 }  // namespace
 
 std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) {
@@ -79,6 +93,9 @@ std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) 
       "Reduce root's capabilities to those for files, user change and low ports.",
       grants_sentence(requirements),
   };
+  if (spec.mode == planner::EnforcementMode::kObserve) {
+    steps.push_back(observing_sentence(requirements));
+  }
   if (states_network(requirements)) {
     steps.emplace_back(
         "Start the broker, which makes the calls on sockets that policy allows, out of the "

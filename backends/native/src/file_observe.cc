@@ -1,0 +1,120 @@
+#include "file_observe.h"
+
+#include <system_error>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "file_place.h"
+#include "landlock_uapi.h"
+#include "observing.h"
+
+namespace aasm::backend_native {
+namespace {
+
+using schema::Domain;
+
+constexpr const char* kOwnFiles = "self_protection.aasm_files";
+
+// A directory stands for the files in it too, which may have other names elsewhere.
+std::vector<std::string> unreadable_places(const planner::ProtectedPaths& protect) {
+  std::vector<std::string> places = protect.unreadable;
+  places.push_back(protect.home);
+  for (const std::string& path : protect.unreadable) {
+    std::error_code ignored;
+    std::filesystem::directory_iterator entries(path, ignored);
+    for (; !ignored && entries != std::filesystem::directory_iterator();
+         entries.increment(ignored)) {
+      places.push_back(entries->path().string());
+    }
+  }
+  return places;
+}
+
+void deny(const std::string& path, Domain domain, FileSpec& spec) {
+  if (!path.empty()) {
+    spec.denials.push_back({kOwnFiles, domain, path, ways_to(path)});
+  }
+}
+
+FileVerdict unrecorded() {
+  FileVerdict verdict;
+  verdict.recorded = false;
+  return verdict;
+}
+
+bool is_refusal(int os_errno) {
+  return os_errno == EACCES || os_errno == EPERM || os_errno == EROFS;
+}
+
+}  // namespace
+
+FileSpec observing_files(FileSpec policy, const planner::ProtectedPaths& protect,
+                         const schema::PathGrant& everything) {
+  FileSpec spec = policy;
+  spec.denials.clear();
+  for (const std::string& path : unreadable_places(protect)) {
+    deny(path, Domain::kFilesystemWrite, spec);
+    deny(path, Domain::kFilesystemRead, spec);
+  }
+  for (const std::string& path : protect.unwritable) {
+    deny(path, Domain::kFilesystemWrite, spec);
+  }
+  spec.grants = {{everything.rule, Domain::kFilesystemRead, everything.resolved.bytes(),
+                  FileId{everything.device, everything.inode}, mask_of(everything.access)}};
+  spec.policy = std::make_shared<const FileSpec>(std::move(policy));
+  return spec;
+}
+
+FileVerdict observe_file(const FileSpec& spec, const FileCall& call, int os_errno) {
+  const FileSpec& policy = *spec.policy;
+  if (is_refusal(os_errno)) {
+    FileVerdict verdict = blame_refusal(policy, call, os_errno);
+    verdict.event.cause = schema::DecisionCause::kHostPermission;
+    verdict.event.mechanism = "broker";
+    return verdict;
+  }
+  if (os_errno != 0) {
+    return unrecorded();
+  }
+  FileVerdict verdict = judge_file(policy, call);
+  if (verdict.perform) {
+    verdict = blame_refusal(policy, call, EACCES);
+    const bool by_policy =
+        verdict.recorded && verdict.event.cause == schema::DecisionCause::kPolicy;
+    verdict = by_policy ? verdict : blame_refusal(policy, call, EXDEV);
+  }
+  if (!verdict.recorded) {
+    return unrecorded();
+  }
+  verdict.perform = true;
+  verdict.event = seen(std::move(verdict.event));
+  verdict.event.mechanism = "broker";
+  return verdict;
+}
+
+FileVerdict observe_execution(const FileSpec& spec, const std::string& path) {
+  const FileSpec& policy = *spec.policy;
+  ResolvedFile file;
+  file.path = path;
+  file.exists = false;  // its identity is not known
+  const std::uint64_t wanted = landlock::kExecute;
+  const bool named = path.starts_with('/') && !path.ends_with(" (deleted)");
+  if (!named || !policy.read_stated ||
+      (granted_to(policy, file, false, Domain::kFilesystemRead, wanted).rights & wanted) != 0) {
+    return unrecorded();
+  }
+  FileVerdict verdict;
+  schema::Event& event = verdict.event;
+  event.domain = Domain::kFilesystemRead;
+  event.operation = "execute";
+  event.object.type = schema::ObjectType::kPath;
+  event.object.path = schema::PathBytes(path);
+  event.outcome = schema::DecisionOutcome::kAllowed;
+  event.rule = policy.read_default;
+  event.mechanism = "proc_exe";
+  return verdict;
+}
+
+}  // namespace aasm::backend_native
