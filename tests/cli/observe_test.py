@@ -193,6 +193,17 @@ class WhatStays(ObserveCase):
         self.assertEqual({(c["inside"]["outcome"], c["channel"]) for c in canaries}, {("refused", "reported")})
         self.assert_verified()
 
+    def test_a_home_that_a_link_leads_to_is_kept_by_both_names(self):
+        link = self.root / "link"
+        link.symlink_to(self.home)
+        done = self.observe("""
+            import sys
+            for home in sys.argv[1:]:
+                try: open(home + "/ledger.db")
+                except PermissionError: print("refused")
+        """, link, self.home, env={**self.env, "AASM_HOME": str(link)})
+        self.assertEqual(done.stdout.split(), ["refused", "refused"])
+
     def test_environment_and_limits_are_enforced_and_said_to_be(self):
         self.state("  resources: { open_files: 64 }\n")
         done = self.observe("import os, resource; print(os.environ.get('SECRET'), resource.getrlimit(resource.RLIMIT_NOFILE)[0])",
@@ -219,6 +230,10 @@ class WhatStays(ObserveCase):
         self.assertIn("filesystem_read: nothing that policy refuses was prevented: it was let through.", text)
         self.assertNotIn("no denial was recorded on filesystem_read", text)
         self.assertEqual(self.bodies("run.opened")[0]["enforcement_mode"], "observe")
+        self.assertIn("mode observe      where a boundary is absent, policy prevented nothing", self.ok("verify").stdout)
+        plan = self.ok("run", "exec", "--policy", self.policy, "--observe", "--dry-run", "--", "/bin/true").stdout
+        self.assertIn("OBSERVED:     policy will prevent nothing in: filesystem_read", plan)
+        self.assertIn("Refuse nothing by policy where the channel reports calls", plan)
         self.assertIn("--- summary ---", text)
         self.assertLessEqual(text.split("--- execution")[0].count("\n"), 26)
 

@@ -279,8 +279,10 @@ Classification observe_call(Classification result, const NotifiedCall& call,
                .event);
   const OpenCalls& open = *spec.open_calls;
   const schema::Result<std::uint32_t> action = evaluate_filter(open.program, call.data);
-  result = action && *action == SECCOMP_RET_ALLOW ? allow_silently(std::move(result))
-                                                  : classify(call, open.spec);
+  // Who counts processes has not been asked of a call that policy refuses: it is not counted.
+  const bool runs =
+      (action && *action == SECCOMP_RET_ALLOW) || creates_process(call.data, open.spec);
+  result = runs ? allow_silently(std::move(result)) : classify(call, open.spec);
   if (!open.spec.closed.contains(number)) {
     result.seen = std::move(event);
   }

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "file_mounts.h"
 #include "file_place.h"
 #include "landlock_uapi.h"
+#include "mountinfo.h"
 #include "observing.h"
 
 namespace aasm::backend_native {
@@ -32,10 +34,14 @@ std::vector<std::string> unreadable_places(const planner::ProtectedPaths& protec
   return places;
 }
 
+// Of a place that links lead to.
 void deny(const std::string& path, Domain domain, FileSpec& spec) {
-  if (!path.empty()) {
-    spec.denials.push_back({kOwnFiles, domain, path, ways_to(path)});
+  if (path.empty()) {
+    return;
   }
+  const schema::Result<planner::WalkedPath> walked = planner::PathWalker()(path);
+  const std::string& place = walked ? walked->resolved : path;
+  spec.denials.push_back({kOwnFiles, domain, place, ways_to(place)});
 }
 
 FileVerdict unrecorded() {
@@ -50,11 +56,18 @@ bool is_refusal(int os_errno) {
 
 }  // namespace
 
-FileSpec observing_files(FileSpec policy, const planner::ProtectedPaths& protect,
-                         const schema::PathGrant& everything) {
+schema::Result<FileSpec> observing_files(FileSpec policy, const planner::ProtectedPaths& protect,
+                                         const schema::PathGrant& everything) {
   FileSpec spec = policy;
   spec.denials.clear();
-  for (const std::string& path : unreadable_places(protect)) {
+  std::vector<std::string> unreadable = unreadable_places(protect);
+  if (!protect.home.empty()) {
+    const std::string mountinfo = AASM_TRY(read_mountinfo());
+    for (std::string& place : mounts_from_below(mountinfo, protect.home)) {
+      unreadable.push_back(std::move(place));
+    }
+  }
+  for (const std::string& path : unreadable) {
     deny(path, Domain::kFilesystemWrite, spec);
     deny(path, Domain::kFilesystemRead, spec);
   }

@@ -11,8 +11,8 @@ namespace aasm::backend_native {
 
 // `policy` as the policy has it. The result denies what `protect` names, citing
 // self_protection.aasm_files, and grants the rest.
-FileSpec observing_files(FileSpec policy, const planner::ProtectedPaths& protect,
-                         const schema::PathGrant& everything);
+schema::Result<FileSpec> observing_files(FileSpec policy, const planner::ProtectedPaths& protect,
+                                         const schema::PathGrant& everything);
 
 // The event of a call that was made and that the kernel ended with `os_errno`: what policy would
 // have refused, and what the host did. Anything else is not recorded.

@@ -96,7 +96,8 @@ Result<void> observe(const planner::LaunchRequest& request, const Observing& obs
   }
   if (observing.covers(Domain::kFilesystemRead) && observing.covers(Domain::kFilesystemWrite)) {
     AASM_TRY(grant_everything(ruleset));
-    filter.files = observing_files(std::move(filter.files), request.protect, *ruleset.everything);
+    filter.files =
+        AASM_TRY(observing_files(std::move(filter.files), request.protect, *ruleset.everything));
   }
   observe_calls(filter);
   return {};

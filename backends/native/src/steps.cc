@@ -14,7 +14,11 @@ namespace {
 using schema::Domain;
 using schema::Requirement;
 
-std::string grants_sentence(const std::vector<Requirement>& requirements) {
+std::string grants_sentence(const std::vector<Requirement>& requirements, bool observes) {
+  if (observes) {
+    return "Restrict signals and tracing to the process tree by Landlock, which grants every file "
+           "where files are observed.";
+  }
   std::size_t reads = 0;
   std::size_t writes = 0;
   for (const GrantRequest& request : grant_requests(requirements)) {
@@ -28,9 +32,12 @@ std::string grants_sentence(const std::vector<Requirement>& requirements) {
 std::string filter_sentence(const planner::ExecutionSpec& spec,
                             const std::vector<Requirement>& requirements) {
   const bool stated = requirement_on(requirements, Domain::kSyscall) != nullptr;
+  const bool observes = spec.mode == planner::EnforcementMode::kObserve;
   return stated ? "Install a seccomp filter that notifies the supervisor of every system call the "
                   "policy does not allow; a denied caller receives " +
-                      std::string(spec.on_denial == "kill" ? "SIGKILL." : "an error.")
+                      std::string(observes                   ? "what it would without policy."
+                                  : spec.on_denial == "kill" ? "SIGKILL."
+                                                             : "an error.")
                 : "Install a seccomp filter that notifies the supervisor of the system calls that "
                   "self-protection closes.";
 }
@@ -68,7 +75,6 @@ std::string clock_sentence(const WallClock& clock) {
   return "End the tree after " + std::to_string(clock.limit.count()) + " s of wall clock.";
 }
 
-// The first two words of the plan for who reads it: what follows says what is installed.
 std::string observing_sentence(const std::vector<Requirement>& requirements) {
   std::string text;
   for (const Requirement& requirement : requirements) {
@@ -85,15 +91,16 @@ std::string observing_sentence(const std::vector<Requirement>& requirements) {
 
 std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) {
   const std::vector<Requirement> requirements = installable_requirements(spec);
+  const bool observes = spec.mode == planner::EnforcementMode::kObserve;
   std::vector<std::string> steps = {
       "Start the launch helper with a warden that ends the process tree with the supervisor.",
       "Set no_new_privs.",
       "Close every descriptor that is not passed on.",
       limits_sentence(requirements),
       "Reduce root's capabilities to those for files, user change and low ports.",
-      grants_sentence(requirements),
+      grants_sentence(requirements, observes),
   };
-  if (spec.mode == planner::EnforcementMode::kObserve) {
+  if (observes) {
     steps.push_back(observing_sentence(requirements));
   }
   if (states_network(requirements)) {

@@ -94,6 +94,9 @@ std::string observing_lines(const IsolationReport& report) {
   if (names.empty()) {
     return "";
   }
+  if (!report.claims.started) {
+    return labelled("OBSERVED", "policy will prevent nothing in: " + names);
+  }
   std::int64_t actions = 0;
   for (const DomainReport& row : report.domains) {
     actions = add_saturating(actions, observed(row) ? row.claim.observations : 0);
