@@ -243,7 +243,6 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
   if (!blocked && !caller.certain) {
     caller = {};  // whatever was read may be of somebody who was given the number since
   }
-  observe_executable(caller, call, blocked);
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
   if (verdict.seen) {
     record_seen(caller, call, blocked, std::move(*verdict.seen));

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -83,7 +82,6 @@ class ChannelWorker {
   schema::Result<void> serve_workload(const seccomp_notif& call);
   void record_seen(const Caller& caller, const seccomp_notif& call, bool blocked,
                    schema::Event event);
-  void observe_executable(const Caller& caller, const seccomp_notif& call, bool blocked);
   EventKind kind_of(const schema::Event& event) const;
   // channel_broker.cc: the calls that the broker makes.
   schema::Result<schema::ReplyState> refuse_brokered_canary(const seccomp_notif& call,
@@ -144,8 +142,6 @@ class ChannelWorker {
   std::unique_ptr<BrokerCalls> broker_calls_;  // where sockets are judged
   std::unique_ptr<FileCalls> file_calls_;      // where files are
   Coalescer::Clock::time_point callers_looked_at_;
-  std::set<std::string>
-      executed_;  // where files are observed: those that were told of, or need not be
   ChannelState state_;
   std::optional<pthread_t> thread_;
 };

@@ -296,8 +296,9 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
 void FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
   const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
   call.described = describe(call, answer);
-  FileVerdict verdict = os_errno == 0 ? judge_execution(spec_, call.described)
-                                      : blame_refusal(spec_, call.described, os_errno);
+  FileVerdict verdict = spec_.observes() ? observe_execution(spec_, call.described, os_errno)
+                        : os_errno == 0  ? judge_execution(spec_, call.described)
+                                         : blame_refusal(spec_, call.described, os_errno);
   const std::int64_t answered = os_errno != 0 ? os_errno : verdict.event.os_errno;
   call.let_run = answered == 0;
   if (verdict.recorded) {

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "file_mounts.h"
-#include "file_place.h"
-#include "landlock_uapi.h"
 #include "mountinfo.h"
 #include "observing.h"
 
@@ -107,26 +105,16 @@ FileVerdict observe_file(const FileSpec& spec, const FileCall& call, int os_errn
   return verdict;
 }
 
-FileVerdict observe_execution(const FileSpec& spec, const std::string& path) {
-  const FileSpec& policy = *spec.policy;
-  ResolvedFile file;
-  file.path = path;
-  file.exists = false;  // its identity is not known
-  const std::uint64_t wanted = landlock::kExecute;
-  const bool named = path.starts_with('/') && !path.ends_with(" (deleted)");
-  if (!named || !policy.read_stated ||
-      (granted_to(policy, file, false, Domain::kFilesystemRead, wanted).rights & wanted) != 0) {
+FileVerdict observe_execution(const FileSpec& spec, const FileCall& call, int os_errno) {
+  if (os_errno != 0) {
+    return observe_file(spec, call, os_errno);
+  }
+  FileVerdict verdict = judge_execution(*spec.policy, call);
+  if (verdict.perform) {
     return unrecorded();
   }
-  FileVerdict verdict;
-  schema::Event& event = verdict.event;
-  event.domain = Domain::kFilesystemRead;
-  event.operation = "execute";
-  event.object.type = schema::ObjectType::kPath;
-  event.object.path = schema::PathBytes(path);
-  event.outcome = schema::DecisionOutcome::kAllowed;
-  event.rule = policy.read_default;
-  event.mechanism = "proc_exe";
+  verdict.perform = true;
+  verdict.event = seen(std::move(verdict.event));
   return verdict;
 }
 

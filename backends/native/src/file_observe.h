@@ -18,8 +18,7 @@ schema::Result<FileSpec> observing_files(FileSpec policy, const planner::Protect
 // have refused, and what the host did. Anything else is not recorded.
 FileVerdict observe_file(const FileSpec& spec, const FileCall& call, int os_errno);
 
-// The event of a process that runs the file at `path` (proc(5), exe), which no grant of the policy
-// lets be executed; not recorded where one does, and where the file has no name any more.
-FileVerdict observe_execution(const FileSpec& spec, const std::string& path);
+// The same of an execution that the broker's kernel was asked about.
+FileVerdict observe_execution(const FileSpec& spec, const FileCall& call, int os_errno);
 
 }  // namespace aasm::backend_native
