@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         EditRow{"dashes without a last line end", "filesystem:\n  read:\n    allow:\n      - /a",
                 "filesystem:\n  read:\n    allow:\n      - /a\n      # why\n      - \"/x\"\n"},
         EditRow{"a key that is missing in braces", "filesystem: { read: { deny: [] } }\n",
-                "filesystem: { read: { deny: [], allow: [\n    # why\n    \"/x\",\n    ] } }\n"},
+                "filesystem: { read: { deny: [], allow: [\n    # why\n    \"/x\"\n    ] } }\n"},
         EditRow{"a key that is missing in a block", "filesystem:\n  write: 1\nother: 2\n",
                 "filesystem:\n  write: 1\n  read: { allow: [\n      # why\n      \"/x\"\n"
                 "      ] }\nother: 2\n"}),
