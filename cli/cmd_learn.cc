@@ -6,6 +6,7 @@
 #include "aasm/crypto/hash.h"
 #include "aasm/crypto/prepare.h"
 #include "aasm/planner/policy_edit.h"
+#include "aasm/planner/starter.h"
 #include "aasm/schema/utf8.h"
 
 #include "commands.h"
@@ -147,6 +148,21 @@ Result<void> check_change(const ResolvedPolicy& before, const ResolvedPolicy& af
   return {};
 }
 
+// A policy does not load whose paths to write are not there.
+void leave_missing(Lesson& lesson) {
+  std::vector<Addition> kept;
+  for (Addition& one : lesson.additions) {
+    if (one.list[1] == "write" && !planner::path_exists(one.what)) {
+      lesson.left_out.push_back({list_name(one.list) + " " + one.what,
+                                 "it is not there, and a path to write has to be before the start",
+                                 std::move(one.by)});
+    } else {
+      kept.push_back(std::move(one));
+    }
+  }
+  lesson.additions = std::move(kept);
+}
+
 // Takes out of the lesson what `policy check` warns of. True: something was taken out.
 bool leave_warned(const ResolvedPolicy& before, const Changed& changed, const Place& place,
                   Lesson& lesson) {
@@ -230,6 +246,7 @@ Result<std::string> learned(const PolicyLearnCommand& command) {
   Lesson lesson =
       planner::learn(runs.asked, {policy, runs.working_dir, workspace_host(place.workdir).home,
                                   protected_paths(home, place.ledger, {}, policy)});
+  leave_missing(lesson);
   Changed changed = AASM_TRY(change(text, lesson, place));
   while (leave_warned(policy, changed, place, lesson)) {
     changed = AASM_TRY(change(text, lesson, place));

@@ -327,6 +327,15 @@ class Learning(ObserveCase):
         for what in (f"{self.root}/.ssh/id_rsa", f"{self.root}/.bashrc", "filesystem read /:", f"filesystem read {self.root}:", f"filesystem write {self.root}:"):
             self.assertRegex(text, r"# not proposed: .*" + re.escape(what))
 
+    def test_a_path_to_write_that_is_gone_is_told(self):
+        self.observe("import os, sys; p = sys.argv[1] + '/gone'; os.mkdir(p); open(p + '/x', 'w').close(); os.unlink(p + '/x'); os.rmdir(p); open(p + 'file', 'w').close(); open(p + 'file', 'a').close(); os.unlink(p + 'file')",
+                     self.outside)
+        text = self.learn()
+        self.assertIn(f'"{self.outside}"', text)
+        self.observe("import os, sys; open(sys.argv[1], 'a').close()", self.secret)
+        self.secret.unlink()
+        self.assertIn("it is not there, and a path to write has to be before the start", self.learn())
+
     def test_a_name_that_would_write_into_the_policy_is_not_proposed(self):
         odd = self.outside / 'x"\n    - "'
         odd.write_text("")
