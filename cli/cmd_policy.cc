@@ -15,6 +15,7 @@
 #include "last_death.h"
 #include "launch.h"
 #include "output_file.h"
+#include "policy_findings.h"
 #include "policy_in_use.h"
 #include "policy_text.h"
 #include "print.h"
@@ -39,6 +40,8 @@ std::vector<std::string> own_programs() {
   return programs;
 }
 
+}  // namespace
+
 std::vector<PolicyFinding> findings_of(const ResolvedPolicy& policy, const Home& home,
                                        const std::string& ledger, const std::string& workdir) {
   if (policy.record.state == schema::PolicyState::kLoadFailed) {
@@ -54,6 +57,8 @@ std::vector<PolicyFinding> findings_of(const ResolvedPolicy& policy, const Home&
   context.vocabulary = vocabulary.get();
   return planner::lint_policy(policy, context);
 }
+
+namespace {
 
 schema::CapabilityProbed unavailable(const planner::Backend& backend, std::string reason) {
   schema::CapabilityProbed probed;

@@ -11,6 +11,7 @@
 #include "exit_status.h"
 #include "home.h"
 #include "print.h"
+#include "runs_reader.h"
 
 namespace aasm::cli {
 namespace {
@@ -22,16 +23,6 @@ using schema::Result;
 
 constexpr const char* kNotVerified =
     "not verified: this is what the file says; 'aasm verify' judges it\n";
-
-Result<ledger::LedgerReader> open_reader(const CommonOptions& common) {
-  const Home home = AASM_TRY(Home::locate());
-  if (common.ledger.empty()) {
-    AASM_TRY(home.require_initialised());
-  } else if (access(common.ledger.c_str(), F_OK) != 0) {
-    return Error(ErrorCode::kNotFound, "--ledger " + common.ledger, errno);
-  }
-  return ledger::LedgerReader::open(common.ledger.empty() ? home.ledger() : common.ledger);
-}
 
 std::string ending_of(const ledger::RunSummary& run) {
   if (run.recovered) {
@@ -60,7 +51,18 @@ std::string as_line(const ledger::RunSummary& run) {
          schema::escape_for_display(run.agent_id) + "  " + run.program.display() + "\n";
 }
 
-// The one run whose id begins with `prefix`.
+}  // namespace
+
+Result<ledger::LedgerReader> open_reader(const CommonOptions& common) {
+  const Home home = AASM_TRY(Home::locate());
+  if (common.ledger.empty()) {
+    AASM_TRY(home.require_initialised());
+  } else if (access(common.ledger.c_str(), F_OK) != 0) {
+    return Error(ErrorCode::kNotFound, "--ledger " + common.ledger, errno);
+  }
+  return ledger::LedgerReader::open(common.ledger.empty() ? home.ledger() : common.ledger);
+}
+
 Result<schema::RunId> find_run(ledger::LedgerReader& reader, const std::string& prefix) {
   if (Result<schema::RunId> exact = schema::RunId::parse(prefix)) {
     return exact;
@@ -77,6 +79,8 @@ Result<schema::RunId> find_run(ledger::LedgerReader& reader, const std::string& 
   }
   return found.front();
 }
+
+namespace {
 
 Result<void> list(const RunsListCommand& command) {
   ledger::LedgerReader reader = AASM_TRY(open_reader(command.common));

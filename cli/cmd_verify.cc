@@ -19,6 +19,7 @@
 #include "output_file.h"
 #include "print.h"
 #include "progress.h"
+#include "runs_reader.h"
 #include "verify_process.h"
 
 namespace aasm::cli {
@@ -147,6 +148,20 @@ void show_progress_on_a_terminal(verifier::VerifyRequest& request) {
 }
 
 }  // namespace
+
+Result<void> require_verified(const CommonOptions& common) {
+  VerifyCommand command;
+  command.common = common;
+  command.allow_open = true;
+  const Verified verified =
+      verify_confined(AASM_TRY(build_request(command)), Format::kText, std::chrono::seconds(0));
+  if (verified.status != kExitOk) {
+    return schema::Error(
+        ErrorCode::kIntegrity,
+        "nothing is learned from a ledger that does not verify:\n" + verified.text);
+  }
+  return {};
+}
 
 int run_verify(const VerifyCommand& command) {
   Result<verifier::VerifyRequest> request = build_request(command);

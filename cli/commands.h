@@ -18,5 +18,6 @@ int run_backends(const BackendsCommand& command);
 int run_policy_explain(const PolicyExplainCommand& command);
 int run_policy_check(const PolicyCheckCommand& command);
 int run_policy_init(const PolicyInitCommand& command);
+int run_policy_learn(const PolicyLearnCommand& command);
 
 }  // namespace aasm::cli

@@ -126,6 +126,14 @@ Result<Launch> gather_launch(const RunCommand& command, const Home& home,
   launch.working_dir = AASM_TRY(enter_working_dir(command.workdir));
   launch.conditions = AASM_TRY(host_conditions(launch.helper_path, digests));
   launch.policy = policy_in_use(command.policy, launch.home, launch.working_dir);
+  const bool observes = command.mode == planner::EnforcementMode::kObserve;
+  if (observes && command.isolation == schema::IsolationClass::kNone) {
+    return Error(schema::ErrorCode::kInvalidArgument,
+                 "--observe needs a boundary to see from; leave --isolation none out");
+  }
+  if (observes) {
+    planner::wish_to_observe(launch.policy.record);
+  }
   const FoundProgram found = AASM_TRY(find_program(command));
   launch.refusals = found.refusals;
   if (is_refused_as_nested(command)) {
@@ -136,6 +144,7 @@ Result<Launch> gather_launch(const RunCommand& command, const Home& home,
                                           static_cast<std::int64_t>(command.argv.size()) - 1,
                                           launch.working_dir, own_environment()});
   launch.spec = std::move(built.spec);
+  launch.spec.mode = command.mode;
   launch.environment = std::move(built.environment);
   launch.protect = protected_paths(launch.home, command.common.ledger,
                                    {launch.helper_path, launch.aasm_path}, launch.policy);
@@ -169,6 +178,7 @@ Result<schema::RunOpened> opened_body(const Launch& launch, const RunCommand& co
   body.arg_count = launch.spec.arg_count;
   body.working_dir = launch.spec.working_dir;
   body.isolation = command.isolation;
+  body.enforcement_mode = planner::mode_token(command.mode);
   body.backend_pin = non_empty(command.backend);
   body.aasm_version = kVersion;
   body.host = launch.conditions;

@@ -32,7 +32,8 @@ int dispatch(const Command& command) {
                                [](const BackendsCommand& c) { return run_backends(c); },
                                [](const PolicyExplainCommand& c) { return run_policy_explain(c); },
                                [](const PolicyCheckCommand& c) { return run_policy_check(c); },
-                               [](const PolicyInitCommand& c) { return run_policy_init(c); }},
+                               [](const PolicyInitCommand& c) { return run_policy_init(c); },
+                               [](const PolicyLearnCommand& c) { return run_policy_learn(c); }},
                     command);
 }
 

@@ -21,15 +21,13 @@ constexpr std::array kCommands = {
     Missing{"timeline", "`aasm runs show RUN` lists the records of a run"},
     Missing{"query", "`aasm runs show RUN --format json` gives the records of a run"},
     Missing{"runs diff", "`aasm runs show RUN --format json` gives the records of each run"},
-    Missing{"policy learn", "`aasm policy init` writes a policy to start from"},
     Missing{"backends provenance", "`aasm backends probe` says what was measured"},
     Missing{"ledger checkpoint", "each run ends with one; `aasm ledger status` counts them"},
     Missing{"ledger export", "copy ledger.db and ledger.db-wal together"},
     Missing{"ledger prune", "nothing is ever removed"}};
 constexpr std::array kOptions = {
     Missing{"--no-proxy", "there is no proxy, so leave the option out: traffic is not inspected"},
-    Missing{"--observe", "every run enforces its policy; `--isolation none` runs without"},
-    Missing{"--enforcement-mode", "every run enforces its policy; `--isolation none` runs without"},
+    Missing{"--enforcement-mode=disabled", "`--isolation none` runs without a boundary"},
     Missing{"--bundle", "--receipt FILE writes the proof of one run"}};
 
 }  // namespace
@@ -49,9 +47,12 @@ std::optional<std::string> not_built_yet(const std::vector<std::string>& args) {
     return "error: `aasm run " + args[1] +
            "` is not built in this version; write: aasm run exec -- " + args[1] + " ARGS...\n";
   }
-  for (const std::string& word : args) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::string& word = args[i];
+    const std::string with_value = i + 1 < args.size() ? word + "=" + args[i + 1] : word;
     for (const Missing& one : kOptions) {
-      if (word == one.option || word.starts_with(std::string(one.option) + "=")) {
+      if (word == one.option || with_value == one.option ||
+          word.starts_with(std::string(one.option) + "=")) {
         return "error: " + std::string(one.option) + " is not built in this version; " +
                std::string(one.instead) + "\n";
       }

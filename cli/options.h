@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "aasm/planner/execution_spec.h"
 #include "aasm/schema/vocabulary.h"
 
 // The command line as values. parse.cc is the only file that knows the option parser.
@@ -32,6 +33,7 @@ struct RunCommand {
   std::string policy;
   schema::IsolationClass isolation = schema::IsolationClass::kAuto;
   std::string backend;  // empty: not pinned
+  planner::EnforcementMode mode = planner::EnforcementMode::kEnforce;
   bool dry_run = false;
   std::string workdir;  // empty: the present one
   std::string agent_id;
@@ -121,10 +123,17 @@ struct PolicyInitCommand {
   std::string workdir;  // empty: the present one
 };
 
-using Command =
-    std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand, RunsShowCommand,
-                 LedgerStatusCommand, KeyListCommand, KeyChangeCommand, KeyRevokeCommand,
-                 BackendsCommand, PolicyCheckCommand, PolicyExplainCommand, PolicyInitCommand>;
+struct PolicyLearnCommand {
+  CommonOptions common;
+  std::vector<std::string> runs;  // ids, or prefixes that only one run has
+  std::string file;               // empty: the policy of the runs
+  std::string output;             // empty: standard output
+};
+
+using Command = std::variant<InitCommand, RunCommand, VerifyCommand, RunsListCommand,
+                             RunsShowCommand, LedgerStatusCommand, KeyListCommand, KeyChangeCommand,
+                             KeyRevokeCommand, BackendsCommand, PolicyCheckCommand,
+                             PolicyExplainCommand, PolicyInitCommand, PolicyLearnCommand>;
 
 // Help and version texts, or a usage error: nothing is to be run.
 struct ParseMessage {

@@ -62,6 +62,15 @@ void add_run_options(CLI::App& app, RunCommand& run) {
       ->option_text("CLASS");
   app.add_option("--isolation-backend", run.backend, "Pin a backend by id; see 'backends list'")
       ->type_name("ID");
+  app.add_option("--enforcement-mode", run.mode,
+                 "enforce, or observe: let through and record what policy refuses [enforce]")
+      ->transform(CLI::Transformer(std::map<std::string, planner::EnforcementMode>{
+          {"enforce", planner::EnforcementMode::kEnforce},
+          {"observe", planner::EnforcementMode::kObserve}}))
+      ->option_text("MODE");
+  app.add_flag_callback(
+      "--observe", [&run] { run.mode = planner::EnforcementMode::kObserve; },
+      "The same as --enforcement-mode observe; see 'policy learn'");
   app.add_flag("--dry-run", run.dry_run, "Print the plan; start and record nothing");
   app.add_option("--workdir", run.workdir, "Directory to run in")->type_name("DIR");
   app.add_option("--agent-id", run.agent_id, "Identity of the agent, as you assert it");

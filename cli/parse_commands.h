@@ -30,6 +30,7 @@ struct Commands {
   PolicyExplainCommand policy_explain;
   PolicyCheckCommand policy_check;
   PolicyInitCommand policy_init;
+  PolicyLearnCommand policy_learn;
   std::vector<std::pair<CLI::App*, Command (*)(Commands&)>> leaves;
 };
 

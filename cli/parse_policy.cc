@@ -59,6 +59,29 @@ void add_policy_init(Commands& all, CLI::App& policy) {
   add_leaf(all, init, [](Commands& c) { return Command(c.policy_init); });
 }
 
+constexpr const char* kLearnExamples = R"(
+Examples:
+  aasm run exec --observe -- ./agent                    let through what the policy refuses
+  aasm policy learn 0192 --output learned.diff          what would allow it, as a change to read
+  patch ~/.aasm/policy.yaml learned.diff                once it has been read
+
+Nothing is granted by this command. What is dangerous is listed as not proposed, with the reason.
+Exit status: 0 written, 1 not written (also when the ledger does not verify), 2 usage.)";
+
+void add_policy_learn(Commands& all, CLI::App& policy) {
+  CLI::App* learn = policy.add_subcommand(
+      "learn", "What a policy lacks for recorded runs to be allowed, as a unified diff");
+  PolicyLearnCommand& command = all.policy_learn;
+  add_common(*learn, command.common);
+  learn->add_option("run", command.runs, "Ids of runs, or the begin of one")->required();
+  learn->add_option("--policy", command.file, "The policy to change [that of the runs]")
+      ->type_name("FILE");
+  learn->add_option("--output", command.output, "Where the diff goes [standard output]")
+      ->type_name("FILE");
+  learn->footer(kLearnExamples);
+  add_leaf(all, learn, [](Commands& c) { return Command(c.policy_learn); });
+}
+
 }  // namespace
 
 void build_policy(Commands& all) {
@@ -67,6 +90,7 @@ void build_policy(Commands& all) {
   add_explain(all, *policy);
   add_policy_init(all, *policy);
   add_policy_check(all, *policy);
+  add_policy_learn(all, *policy);
 }
 
 }  // namespace aasm::cli

@@ -13,4 +13,8 @@ const Requirement* requirement_on(const std::vector<Requirement>& requirements,
   return found == requirements.end() ? nullptr : &*found;
 }
 
+std::string_view mode_token(EnforcementMode mode) {
+  return mode == EnforcementMode::kObserve ? "observe" : "enforce";
+}
+
 }  // namespace aasm::planner

@@ -47,8 +47,13 @@ const char* level_name(Intent intent) {
   return intent == Intent::kPreventBeforeEffect ? "prevent_before_effect" : "observe";
 }
 
-std::string planned_level(const Requirement& requirement) {
-  std::string level = level_name(requirement.intent);
+// The backend that narrowed this capability will let through what it sees.
+bool only_observes(const DomainCapability& capability, EnforcementMode mode) {
+  return mode == EnforcementMode::kObserve && capability.mediation == schema::Mediation::kObserve;
+}
+
+std::string planned_level(const Requirement& requirement, Intent intent) {
+  std::string level = level_name(intent);
   if (requirement.evidence != EvidenceWish::kSetup) {
     level += ", evidence " + std::string(schema::token(requirement.evidence));
   }
@@ -70,15 +75,17 @@ std::string achieved_level(const Requirement& requirement, const DomainCapabilit
              : "observe";
 }
 
-RequirementOutcome met(const Requirement& requirement, const DomainCapability& capability) {
+RequirementOutcome met(const Requirement& requirement, const DomainCapability& capability,
+                       EnforcementMode mode) {
+  const Intent intent = only_observes(capability, mode) ? Intent::kObserve : requirement.intent;
   RequirementOutcome outcome;
   outcome.domain = requirement.domain;
-  outcome.kind = requirement.intent == Intent::kPreventBeforeEffect ? OutcomeKind::kEnforced
-                                                                    : OutcomeKind::kObserved;
+  outcome.kind =
+      intent == Intent::kPreventBeforeEffect ? OutcomeKind::kEnforced : OutcomeKind::kObserved;
   outcome.posture = requirement.posture;
   outcome.timing = capability.timing;
   outcome.descendants = capability.descendants;
-  outcome.planned = planned_level(requirement);
+  outcome.planned = planned_level(requirement, intent);
   outcome.achieved = outcome.planned;
   return outcome;
 }
@@ -90,7 +97,7 @@ RequirementOutcome short_of(const Requirement& requirement, const DomainCapabili
   outcome.posture = requirement.posture;
   outcome.reason = refusal.reason;
   outcome.detail = refusal.detail;
-  outcome.planned = planned_level(requirement);
+  outcome.planned = planned_level(requirement, requirement.intent);
   if (requirement.posture == RequirementPosture::kDegradeIfUnavailable) {
     outcome.kind = OutcomeKind::kDegraded;
     outcome.achieved = achieved_level(requirement, capability, *refusal.reason);
@@ -114,14 +121,15 @@ std::vector<Requirement> in_domain_order(std::vector<Requirement> requirements) 
 }  // namespace
 
 std::optional<RefusalReason> first_shortfall(const Requirement& requirement,
-                                             const DomainCapability* capability) {
+                                             const DomainCapability* capability,
+                                             EnforcementMode mode) {
   if (capability == nullptr) {
     return RefusalReason::kNoCapabilityReported;
   }
   if (capability->support == schema::Support::kUnsupported) {
     return RefusalReason::kDomainUnsupported;
   }
-  if (requirement.intent == Intent::kPreventBeforeEffect) {
+  if (requirement.intent == Intent::kPreventBeforeEffect && !only_observes(*capability, mode)) {
     if (const auto reason = prevention_shortfall(*capability)) {
       return reason;
     }
@@ -136,13 +144,14 @@ std::optional<RefusalReason> first_shortfall(const Requirement& requirement,
 }
 
 Negotiation negotiate(const std::vector<Requirement>& requirements,
-                      const schema::CapabilityProbed& capabilities, const PolicyView& policy) {
+                      const schema::CapabilityProbed& capabilities, const PolicyView& policy,
+                      EnforcementMode mode) {
   Negotiation result;
   for (const Requirement& requirement : in_domain_order(requirements)) {
     const DomainCapability* capability = capabilities.find(requirement.domain);
-    const std::optional<RefusalReason> reason = first_shortfall(requirement, capability);
+    const std::optional<RefusalReason> reason = first_shortfall(requirement, capability, mode);
     if (!reason) {
-      result.outcomes.push_back(met(requirement, *capability));
+      result.outcomes.push_back(met(requirement, *capability, mode));
       continue;
     }
     schema::Refusal refusal =
@@ -164,7 +173,7 @@ std::vector<RequirementOutcome> unconfined_outcomes(const std::vector<Requiremen
     outcome.domain = requirement.domain;
     outcome.kind = OutcomeKind::kNoBoundary;
     outcome.posture = requirement.posture;
-    outcome.planned = planned_level(requirement);
+    outcome.planned = planned_level(requirement, requirement.intent);
     outcome.achieved = "none";
     outcome.detail = "isolation none was asked for; nothing is negotiated and nothing installed";
     outcomes.push_back(std::move(outcome));

@@ -4,6 +4,15 @@
 
 namespace aasm::planner {
 
+void wish_to_observe(schema::PolicyResolved& policy) {
+  for (schema::Requirement& requirement : policy.requirements) {
+    if (requirement.domain == schema::Domain::kFilesystemRead ||
+        requirement.domain == schema::Domain::kFilesystemWrite) {
+      requirement.evidence = schema::EvidenceWish::kDecisions;
+    }
+  }
+}
+
 BuiltSpec build_spec(const ResolvedPolicy& policy, const SpecInputs& inputs) {
   BuiltSpec built;
   built.environment = plan_environment(inputs.environment, policy.credentials);

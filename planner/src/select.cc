@@ -229,7 +229,8 @@ class Selection {
     }
     schema::CapabilityProbed narrowed = stop.backend->narrow(input_.spec, std::move(*probed));
     narrowed.backend.id = stop.id;
-    Negotiation negotiation = negotiate(input_.spec.requirements, narrowed, view_);
+    Negotiation negotiation =
+        negotiate(input_.spec.requirements, narrowed, view_, input_.spec.mode);
     if (negotiation.refusals.empty()) {
       candidates_.push_back({stop.id, CandidateVerdict::kSelected, chosen_reason(), {}});
       chosen_ = Chosen{stop.backend, std::move(negotiation)};

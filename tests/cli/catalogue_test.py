@@ -120,8 +120,8 @@ class Catalogue(aasm_case.AasmCase):
 
     def test_what_the_documents_name_and_nobody_built_is_refused_in_words_of_its_own(self):
         for args, said in ((("run", "claude", "x"), "aasm run exec -- claude"), (("run", "exec", "--no-proxy", "--", "true"), "there is no proxy"),
-                           (("run", "exec", "--enforcement-mode=observe", "--", "true"), "every run enforces"),
-                           (("run", "exec", "--observe", "--", "true"), "every run enforces"),
+                           (("run", "exec", "--enforcement-mode=disabled", "--", "true"), "--isolation none"),
+                           (("run", "exec", "--enforcement-mode", "disabled", "--", "true"), "--isolation none"),
                            (("run", "exec", "--bundle", "f", "--", "true"), "--receipt")):
             done = self.aasm(*args)
             self.assertEqual((done.returncode, done.stdout), (125, ""), done.stderr)

@@ -192,6 +192,19 @@ def observe_mode(run: Run) -> None:
     run.event().update(outcome="allowed", errno=0)
 
 
+def denied_while_observing(run: Run) -> None:
+    """The plan lets through what policy refuses, and a denial by policy is recorded all the same."""
+    run.body("run.opened")["enforcement_mode"] = "observe"
+    [outcome] = [one for one in run.body("plan.resolved")["outcomes"] if one["domain"] == "syscall"]
+    outcome.update(kind="observed", planned="observe", achieved="observe")
+
+
+def observed_as_planned(run: Run) -> None:
+    denied_while_observing(run)
+    run.all("decision.batch")[0].kind = "observation.batch"
+    run.all("observation.batch")[0].body["events"][0].update(outcome="allowed", errno=0)
+
+
 def disabled_mode(run: Run) -> None:
     run.body("run.opened")["enforcement_mode"] = "disabled"
 
@@ -354,5 +367,6 @@ SCENARIOS: tuple[Callable[[Run], None], ...] = (
     recovered_unconfined_said_not_started, recovered_after_unreadable_plan, recovered_after_unreadable_proof,
     recovered_after_unreadable_proof_said_started, recovered_by_its_run_key, recovered_after_stranger, recovered_and_closed,
     recovered_twice, witnessed_but_for_open_run, two_parts, two_denials, denied_against_policy, denied_and_denied,
-    allowed_and_denied, denied_without_errno, observe_mode, disabled_mode, foreign_machine, killed, killed_without_policy,
+    allowed_and_denied, denied_without_errno, observe_mode, denied_while_observing, observed_as_planned,
+    disabled_mode, foreign_machine, killed, killed_without_policy,
     overflow, second_list, members_of_a_later_version, closed_unreadably, recovered_unreadably)

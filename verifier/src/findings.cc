@@ -263,6 +263,8 @@ const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs = {{
      "A denial by policy is recorded although nothing was to be enforced."},
     {Code::kDeniedAgainstPolicy, "denied_against_policy", kF,
      "An action was denied by policy that the recorded policy allows."},
+    {Code::kDeniedWhileObserving, "denied_while_observing", kF,
+     "A denial by policy is recorded in a domain whose refusals were to be let through."},
     {Code::kDeniedWithoutErrno, "denied_without_errno", kF,
      "A denial was accepted by the kernel with no error, which is how an action succeeds."},
     {Code::kEventCountOverflow, "event_count_overflow", kF,

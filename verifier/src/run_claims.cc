@@ -214,6 +214,10 @@ void RunClaims::fold(const Run& run) {
   summary.posture = schema::token(claims.posture);
   summary.has_claims = true;
   summary.lines = claim_lines(claims);
+  if (report.enforcement_mode == "observe") {
+    summary.lines.push_back(pad("mode observe", 18) +
+                            "where a boundary is absent, policy prevented nothing");
+  }
   JsonValue json = claims::render_json(report);
   compare_given(run, json);
   summary.json_bytes = schema::json_write(json).size();

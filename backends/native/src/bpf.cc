@@ -264,6 +264,12 @@ std::vector<Range> number_ranges(const FilterSpec& spec) {
   if (spec.network.answers_names()) {
     special.insert(receive_calls().begin(), receive_calls().end());
   }
+  constexpr std::int32_t kBeyondNames = 1024;
+  for (std::int32_t number = 0; spec.files.observes() && number < kBeyondNames; ++number) {
+    if (!known_syscall_number(number)) {
+      special.insert(number);
+    }
+  }
   std::set<std::int32_t> starts = {0};
   for (const std::int32_t number : special) {
     starts.insert(number);

@@ -22,12 +22,13 @@ using schema::Result;
 using wire::BrokerKind;
 
 BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
-                         ResolverClients* clients)
+                         const Observing& observing, ResolverClients* clients)
     : listener_(setup.listener),
       broker_pid_(setup.broker_pid),
       rights_(setup.rights),
       spec_(spec),
       ipc_(ipc),
+      observing_(observing),
       clients_(clients),
       calls_(setup, 0) {}
 
@@ -131,12 +132,17 @@ Result<bool> BrokerCalls::admit_address(Brokered& call, NetworkCall what,
       verdict.address = spell_address(*source, call.facts.family == AF_INET6);
     }
   }
-  return admit(call, std::move(verdict));
+  return admit(call, std::move(verdict), address);
 }
 
-// False: the call is finished.
-bool BrokerCalls::admit(Brokered& call, NetworkVerdict verdict) {
+// False: the call is finished. `address`: what it is made with where a refusal is let through.
+bool BrokerCalls::admit(Brokered& call, NetworkVerdict verdict, const std::string& address) {
   call.event.reset();
+  if (!verdict.perform && observing_.lets_through(verdict.event)) {
+    verdict.perform = true;
+    verdict.event = seen(std::move(verdict.event));
+    verdict.address.assign(address.begin(), address.end());
+  }
   if (verdict.recorded) {
     call.event = std::move(verdict.event);
   }

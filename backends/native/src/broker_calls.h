@@ -19,6 +19,7 @@
 #include "ipc_judge.h"
 #include "made_inside.h"
 #include "network_judge.h"
+#include "observing.h"
 #include "outgoing_message.h"
 #include "resolver_clients.h"
 
@@ -39,7 +40,7 @@ class BrokerCalls {
 
   // `clients`: where names are answered.
   BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
-              ResolverClients* clients);
+              const Observing& observing, ResolverClients* clients);
   ~BrokerCalls();
   BrokerCalls(const BrokerCalls&) = delete;
   BrokerCalls& operator=(const BrokerCalls&) = delete;
@@ -84,7 +85,7 @@ class BrokerCalls {
   void note_scope_refusal(Brokered& call, std::int64_t os_errno);
   schema::Result<void> order_unix_path(Brokered& call, NetworkCall what, const std::string& path);
   schema::Result<void> add_credentials(Brokered& call);
-  bool admit(Brokered& call, NetworkVerdict verdict);
+  bool admit(Brokered& call, NetworkVerdict verdict, const std::string& address = {});
   schema::Result<bool> admit_address(Brokered& call, NetworkCall what, const std::string& address);
   schema::Result<void> note_client(const Brokered& call, const NetworkVerdict& verdict) const;
   schema::Result<void> go_on(Brokered& call, BrokerAnswer& answer);
@@ -105,6 +106,7 @@ class BrokerCalls {
   const BrokerRights& rights_;
   const NetworkSpec& spec_;
   const IpcSpec& ipc_;
+  const Observing& observing_;
   ResolverClients* clients_;
   MadeInside made_inside_;
   CallsInFlight<Brokered> calls_;  // of even numbers

@@ -115,8 +115,10 @@ void BrokerCalls::memory_made(Brokered& call, std::int64_t result) {
   if (!call.finding) {
     made_inside_.add_memory(use.kind, id);
   } else if (!made_inside_.has_memory(use.kind, id)) {
-    call.events.push_back(memory_refused(ipc_, memory_text(call.data)));
-    finish(call, 0, EACCES);
+    schema::Event refusal = memory_refused(ipc_, memory_text(call.data));
+    const bool let_through = observing_.lets_through(refusal);
+    call.events.push_back(let_through ? seen(std::move(refusal)) : std::move(refusal));
+    finish(call, let_through ? id : 0, let_through ? 0 : EACCES);
     return;
   }
   finish(call, id, 0);

@@ -79,7 +79,7 @@ Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
     order.rights.push_back(fd.get());
   }
   FileAnswer file = AASM_TRY(read_file_answer(std::move(answer)));
-  if (file.ours && ipc_.sockets_stated) {
+  if (file.ours && ipc_.sockets_stated && !ipc_.observes) {
     admit(call, refuse_unresolved(ipc_, call.path));
     return {};
   }
@@ -104,12 +104,16 @@ Result<void> BrokerCalls::reach_target(Brokered& call, const FoundPlace& place,
   resolved.inode = place.found.inode;
   const NetworkCall what =
       call.resolving == BrokerKind::kSend ? NetworkCall::kSend : NetworkCall::kConnect;
-  if (NetworkVerdict verdict = judge_unix(spec_, what, resolved); !verdict.perform) {
-    admit(call, std::move(verdict));
+  if (NetworkVerdict verdict = judge_unix(spec_, what, resolved);
+      !verdict.perform && !admit(call, std::move(verdict))) {
     return {};
   }
+  std::optional<schema::Event> lookup = std::exchange(call.event, std::nullopt);
   if (!admit_socket_path(call, what, resolved, S_ISSOCK(place.found.mode), target)) {
     return {};
+  }
+  if (!call.event) {
+    call.event = std::move(lookup);
   }
   call.order.name.clear();
   call.directory = std::move(target);

@@ -73,9 +73,16 @@ class CanaryPlanner {
     add_descriptor_canary();
     add_capability_canary();
     add_network_canaries();
-    add_ipc_canaries(context_, plan_);
+    if (!is_observed(Domain::kIpc)) {
+      add_ipc_canaries(context_, plan_);
+    }
     add_limit_canaries(context_, plan_);
-    add_creation_canary(context_, plan_);
+    if (!is_observed(Domain::kProcessCreation)) {
+      add_creation_canary(context_, plan_);
+    }
+    for (const Domain domain : context_.filter.observing.domains()) {
+      plan_.none.push_back({domain, "the domain is observed, so policy refuses nothing there"});
+    }
     add_attempts_on_paths();
     add_attempts_on_processes();
     return std::move(plan_);
@@ -88,6 +95,8 @@ class CanaryPlanner {
   Purpose purpose(Domain domain) const {
     return stated(domain) ? Purpose::kPolicy : Purpose::kSelfProtection;
   }
+
+  bool is_observed(Domain domain) const { return context_.filter.observing.covers(domain); }
 
   ScriptedCanary& add(Described what, const ScriptCall& call, std::vector<int> refusals,
                       MissingControl missing) {
@@ -115,24 +124,26 @@ class CanaryPlanner {
 
   void add_filesystem_canaries() {
     const std::string& directory = context_.protect.canary_dir;
-    if (stated(Domain::kFilesystemRead)) {
+    const bool observed = context_.filter.files.observes();
+    if (stated(Domain::kFilesystemRead) && !observed) {
       const std::string path = canary_read_path(directory);
       add({"filesystem_read.open", Domain::kFilesystemRead, Purpose::kPolicy, "landlock",
            "openat(" + quoted(path) + ", O_RDONLY)"},
           open_call(path, O_RDONLY), {EACCES}, MissingControl::kFails);
       add_execute_canary(canary_exec_path(directory));
     }
-    if (stated(Domain::kFilesystemWrite)) {
+    if (stated(Domain::kFilesystemWrite) && !observed) {
       const std::string path = canary_write_path(directory);
       add({"filesystem_write.open", Domain::kFilesystemWrite, Purpose::kPolicy, "landlock",
            "openat(" + quoted(path) + ", O_WRONLY)"},
           open_call(path, O_WRONLY), {EACCES}, MissingControl::kFails);
     }
     for (FileCanary& file : decided_file_calls(context_.filter.files, directory, plan_.script)) {
+      // Where files are observed it lies in what self-protection keeps.
+      const Purpose purpose = observed ? Purpose::kSelfProtection : Purpose::kPolicy;
       ScriptedCanary& scripted = add(
-          {std::move(file.id), file.domain, Purpose::kPolicy, "seccomp", std::move(file.action)},
-          file.call, {EACCES},
-          context_.outer_filter ? MissingControl::kNoCanary : MissingControl::kFails);
+          {std::move(file.id), file.domain, purpose, "seccomp", std::move(file.action)}, file.call,
+          {EACCES}, context_.outer_filter ? MissingControl::kNoCanary : MissingControl::kFails);
       scripted.must_be_reported = true;
       plan_.forbidden_entries.push_back(scripted.entry);
     }
@@ -185,6 +196,9 @@ class CanaryPlanner {
         continue;
       }
       const schema::Event answer = answer_to(*number);
+      if (answer.outcome != schema::DecisionOutcome::kDenied) {
+        continue;  // it is observed
+      }
       const bool by_policy = answer.rule.rfind("self_protection.", 0) != 0;
       ScriptedCanary& scripted =
           add({"syscall." + std::string(harmless.name), Domain::kSyscall,
@@ -274,7 +288,7 @@ class CanaryPlanner {
 
   void add_network_canaries() {
     for (const Domain domain : {Domain::kNetworkEgress, Domain::kNameResolution}) {
-      if (!stated(domain)) {
+      if (!stated(domain) || is_observed(domain)) {
         continue;
       }
       const std::optional<SocketCanary> canary =
@@ -286,7 +300,7 @@ class CanaryPlanner {
             {domain, "policy allows every address that could be tried without harm"});
       }
     }
-    if (stated(Domain::kNetworkEgress)) {
+    if (stated(Domain::kNetworkEgress) && !is_observed(Domain::kNetworkEgress)) {
       add_socket_call(floor_socket_call());
     }
   }
@@ -298,11 +312,20 @@ class CanaryPlanner {
     }
     const bool directory = S_ISDIR(status.st_mode);
     const bool reads = flags == O_RDONLY;
-    add({"self_protection." + std::string(reads ? "read." : "write.") + std::to_string(++attempts_),
+    const bool judged = context_.filter.files.observes();
+    const int all = flags | (directory ? O_DIRECTORY : 0);
+    ScriptedCanary& scripted = add(
+        {"self_protection." + std::string(reads ? "read." : "write.") + std::to_string(++attempts_),
          reads ? Domain::kFilesystemRead : Domain::kFilesystemWrite, Purpose::kSelfProtection,
-         "landlock", "openat(" + quoted(path) + (reads ? ", O_RDONLY)" : ", O_WRONLY)")},
-        open_call(path, flags | (directory ? O_DIRECTORY : 0)), {EACCES, EPERM},
+         judged ? "seccomp" : "landlock",
+         (judged ? "openat2(" : "openat(") + quoted(path) +
+             (reads ? ", O_RDONLY)" : ", O_WRONLY)")},
+        judged ? open_how_call(path, all, plan_.script) : open_call(path, all), {EACCES, EPERM},
         MissingControl::kIgnored);
+    if (judged) {
+      scripted.must_be_reported = true;
+      plan_.forbidden_entries.push_back(scripted.entry);
+    }
     if (reads && !directory) {
       add_attempt_on_path(path, O_WRONLY);
     }

@@ -53,8 +53,9 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup,
     const BrokerCallsSetup calls{*broker_, setup.broker->broker, setup.warden, *broker_rights_,
                                  listener_};
     if (spec_.judges_sockets() || spec_.ipc.brokers()) {
-      broker_calls_ = std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc,
-                                                    resolver_ ? &resolver_->clients() : nullptr);
+      broker_calls_ =
+          std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc, spec_.observing,
+                                        resolver_ ? &resolver_->clients() : nullptr);
     }
     if (spec_.files.judges()) {
       file_calls_ = std::make_unique<FileCalls>(calls, spec_.files);
@@ -243,6 +244,9 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
     caller = {};  // whatever was read may be of somebody who was given the number since
   }
   Classification verdict = classify({call.data, call.pid, caller.pid}, spec_);
+  if (verdict.seen) {
+    record_seen(caller, call, blocked, std::move(*verdict.seen));
+  }
   if (verdict.answer == AnswerKind::kBroker) {
     return serve_by_broker(call, std::move(caller));
   }
@@ -251,6 +255,10 @@ Result<void> ChannelWorker::serve_workload(const seccomp_notif& call) {
     return {};
   }
   schema::Event& event = verdict.event;
+  if (spec_.observing.lets_through(event)) {
+    verdict.answer = AnswerKind::kContinue;
+    event = seen(std::move(event));
+  }
   complete(caller, static_cast<pid_t>(call.pid), blocked && verdict.recorded, &event);
   event.reply = blocked ? AASM_TRY(answer(call, &verdict)) : ReplyState::kCallerGone;
   if (verdict.recorded) {
@@ -268,7 +276,7 @@ void ChannelWorker::complete(const Caller& caller, pid_t tid, bool blocked, sche
   event->tid = tid;
   event->pid = caller.pid;
   event->executable = caller.executable;
-  if (blocked && !coalescer_.holds(EventKind::kDecision, *event)) {
+  if (blocked && !coalescer_.holds(kind_of(*event), *event)) {
     event->parents = parents_of(caller, *event, now);
     if (attribution_.is_cut(event->parents)) {
       event->parents_truncated = true;
@@ -291,8 +299,12 @@ std::vector<std::int64_t> ChannelWorker::parents_of(const Caller& caller,
 }
 
 void ChannelWorker::record(schema::Event event, Clock::time_point now) {
+  if (spec_.observing.form_of(event) == Observing::Form::kUnrecorded) {
+    return;
+  }
   const std::int64_t before = coalescer_.full_batches();
-  coalescer_.add(EventKind::kDecision, std::move(event), now);
+  const EventKind kind = kind_of(event);
+  coalescer_.add(kind, std::move(event), now);
   if (coalescer_.full_batches() == before) {
     return;
   }

@@ -80,6 +80,9 @@ class ChannelWorker {
   schema::Result<void> serve_launch(const seccomp_notif& call, Phase phase);
   schema::Result<void> serve_canary(const seccomp_notif& call);
   schema::Result<void> serve_workload(const seccomp_notif& call);
+  void record_seen(const Caller& caller, const seccomp_notif& call, bool blocked,
+                   schema::Event event);
+  EventKind kind_of(const schema::Event& event) const;
   // channel_broker.cc: the calls that the broker makes.
   schema::Result<schema::ReplyState> refuse_brokered_canary(const seccomp_notif& call,
                                                             std::int64_t* os_errno);

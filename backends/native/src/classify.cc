@@ -11,6 +11,7 @@
 #include "aasm/wire/helper_wire.h"
 
 #include "bpf.h"
+#include "bpf_eval.h"
 #include "ipc_judge.h"
 #include "network_judge.h"
 #include "scheduling_judge.h"
@@ -266,6 +267,30 @@ bool creates_process(const seccomp_data& call, const FilterSpec& spec) {
   return clones || action == NumberAction::kCountFork;
 }
 
+namespace {
+
+// What self-protection closes is refused all the same, and then not observed.
+Classification observe_call(Classification result, const NotifiedCall& call,
+                            const FilterSpec& spec) {
+  const std::int32_t number = call.data.nr;
+  const auto denied = spec.denied.find(number);
+  schema::Event event =
+      seen(refuse(result, denied != spec.denied.end() ? denied->second : spec.default_rule, EPERM)
+               .event);
+  const OpenCalls& open = *spec.open_calls;
+  const schema::Result<std::uint32_t> action = evaluate_filter(open.program, call.data);
+  // Who counts processes has not been asked of a call that policy refuses: it is not counted.
+  const bool runs =
+      (action && *action == SECCOMP_RET_ALLOW) || creates_process(call.data, open.spec);
+  result = runs ? allow_silently(std::move(result)) : classify(call, open.spec);
+  if (!open.spec.closed.contains(number)) {
+    result.seen = std::move(event);
+  }
+  return result;
+}
+
+}  // namespace
+
 Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   Classification result = describe(call);
   const std::int32_t number = call.data.nr;
@@ -274,6 +299,12 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   }
   if (number == static_cast<std::int32_t>(wire::kRendezvousCall)) {
     return refuse_unknown(std::move(result), spec, "rendezvous");
+  }
+  if (spec.files.observes() && !known_syscall_number(number)) {
+    return protect(std::move(result), "unknown_call", ENOSYS);
+  }
+  if (spec.open_calls && !spec.policy_allows(number)) {
+    return observe_call(std::move(result), call, spec);
   }
   const auto denied = spec.denied.find(number);
   if (denied != spec.denied.end()) {

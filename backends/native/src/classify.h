@@ -3,6 +3,7 @@
 #include <linux/seccomp.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "aasm/schema/record_activity.h"
 
@@ -33,6 +34,9 @@ struct Classification {
   std::int64_t fallback_errno = 0;  // kKill: the answer should killing fail
   bool recorded = true;  // false: a call policy allows, which a register test could not let through
   schema::Event event;
+  // Where calls are observed: this one, which policy would have refused. What follows is decided
+  // as if it had not.
+  std::optional<schema::Event> seen;
 };
 
 // Whether this call makes a process that the ceiling of `spec` counts, and nothing else refuses it.
@@ -41,6 +45,8 @@ bool creates_process(const seccomp_data& call, const FilterSpec& spec);
 
 // A pure function of its arguments, for calls of the workload. The first that applies:
 //   another architecture or x32      ENOSYS  default rule, or self_protection.foreign_architecture
+//   a number without a name, where files are observed   ENOSYS   self_protection.unknown_call
+//   refused by policy, where calls are observed   as if it were not, and `seen`
 //   named by a deny rule             EPERM   that rule
 //   closed, answered for fallback    ENOSYS or EOPNOTSUPP   compat.<name>, cause compat
 //   not on a stated allow list       EPERM, ENOSYS for a number without a name   default rule

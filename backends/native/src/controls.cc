@@ -6,6 +6,7 @@
 
 #include "aasm/planner/environment.h"
 
+#include "control_parts.h"
 #include "landlock_uapi.h"
 #include "lowering.h"
 #include "syscall_groups.h"
@@ -18,41 +19,6 @@ using schema::Domain;
 using schema::Purpose;
 using schema::Requirement;
 using wire::Step;
-
-// What denials of this requirement may cite.
-std::vector<std::string> denial_rules(const Requirement& requirement) {
-  std::vector<std::string> rules = {requirement.default_rule};
-  for (const schema::PolicyRule& rule : requirement.rules) {
-    if (rule.effect == schema::RuleEffect::kDeny) {
-      rules.push_back(rule.id);
-    }
-  }
-  return rules;
-}
-
-Control control_of(const PreparedFacts& facts, std::string id, Domain domain, Step step) {
-  Control control;
-  control.id = std::move(id);
-  control.domain = domain;
-  control.purpose = Purpose::kSelfProtection;
-  control.step = wire::step_name(step);
-  const auto index = static_cast<std::size_t>(step);
-  if (index < facts.steps.size()) {
-    const wire::StepReport& report = facts.steps[index];
-    control.installed = report.state == static_cast<std::uint32_t>(wire::StepState::kDone);
-    control.os_errno = report.os_errno;
-  }
-  return control;
-}
-
-// Purpose policy, with the rules of the requirement, when the domain is stated.
-void serve_policy(const PreparedFacts& facts, Control& control) {
-  const Requirement* requirement = requirement_on(facts.request.spec.requirements, control.domain);
-  if (requirement != nullptr) {
-    control.purpose = Purpose::kPolicy;
-    control.rules = denial_rules(*requirement);
-  }
-}
 
 // Landlock cannot take a path out of a grant: the control `files` does.
 void leave_out_path_denials(const PreparedFacts& facts, Control& control) {
@@ -74,6 +40,44 @@ Control landlock_control(const PreparedFacts& facts, Domain domain,
   control.landlock = schema::LandlockDetail{facts.ruleset.abi, hex_mask(facts.ruleset.handled_fs),
                                             hex_mask(facts.ruleset.scoped), grants};
   return control;
+}
+
+// Where files are observed Landlock keeps processes apart and no files.
+Control observing_landlock_control(const PreparedFacts& facts, Domain domain) {
+  Control control = control_of(facts, "landlock", domain, Step::kLandlock);
+  control.mechanism = "landlock";
+  control.note = "grants every file, since files are observed; processes stay apart";
+  control.landlock = schema::LandlockDetail{facts.ruleset.abi,
+                                            hex_mask(facts.ruleset.handled_fs),
+                                            hex_mask(facts.ruleset.scoped),
+                                            {*facts.ruleset.everything}};
+  return control;
+}
+
+// What is closed all the same.
+Control own_files_control(const PreparedFacts& facts, Domain domain) {
+  Control control = control_of(facts, "aasm_files", domain, Step::kSeccomp);
+  control.mechanism = "seccomp_user_notification";
+  control.rules = {"self_protection.aasm_files"};
+  control.note = domain == Domain::kFilesystemRead
+                     ? "nothing of aasm's home, ledger, keys and trust can be read"
+                     : "nothing of aasm's home, ledger, keys, trust, policy and programs can be "
+                       "written";
+  return control;
+}
+
+void add_landlock_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
+  const Ruleset& ruleset = facts.ruleset;
+  for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite}) {
+    if (ruleset.everything) {
+      controls.push_back(observing_landlock_control(facts, domain));
+      controls.push_back(own_files_control(facts, domain));
+    } else {
+      controls.push_back(landlock_control(
+          facts, domain,
+          domain == Domain::kFilesystemRead ? ruleset.read_grants : ruleset.write_grants));
+    }
+  }
 }
 
 Control no_new_privs_control(const PreparedFacts& facts) {
@@ -167,6 +171,9 @@ Control seccomp_protection_control(const PreparedFacts& facts) {
     const bool compat = argument.rule == "set_dumpable" || argument.rule == "nested_filter";
     control.rules.push_back((compat ? "compat." : "self_protection.") + std::string(argument.rule));
   }
+  if (facts.filter.files.observes()) {
+    control.rules.emplace_back("self_protection.unknown_call");
+  }
   std::sort(control.rules.begin(), control.rules.end());
   return control;
 }
@@ -192,7 +199,10 @@ Control policy_control(const PreparedFacts& facts, Domain domain, Step step, Con
 Control file_control(const PreparedFacts& facts, Domain domain) {
   return policy_control(facts, domain, Step::kSeccomp,
                         {"files", kNotification,
-                         "calls are made by the broker, inside the Landlock domain of the policy"});
+                         facts.filter.files.observes()
+                             ? "calls are made by the broker; what policy refuses is observed"
+                             : "calls are made by the broker, inside the Landlock domain of the "
+                               "policy"});
 }
 
 void add_file_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
@@ -255,7 +265,15 @@ void add_ipc_controls(const PreparedFacts& facts, std::vector<Control>& controls
   };
   add(ipc.sockets_stated, "unix_sockets",
       "allowed calls are made by the broker on the caller's socket");
-  add(!ipc.signals_rule.empty(), "signals", "no signal leaves the process tree");
+  if (ipc.observes && !ipc.signals_rule.empty()) {
+    Control signals = control_of(facts, "signals", Domain::kIpc, Step::kSeccomp);
+    signals.mechanism = kNotification;
+    signals.rules = {ipc.signals_rule};
+    signals.note = "no signal leaves the process tree, though the domain is observed";
+    controls.push_back(std::move(signals));
+  } else {
+    add(!ipc.signals_rule.empty(), "signals", "no signal leaves the process tree");
+  }
   add(!ipc.memory_rule.empty(), "shared_memory",
       "System V objects of others and POSIX message queues cannot be used; the broker makes those "
       "of the tree");
@@ -276,58 +294,6 @@ void add_seccomp_controls(const PreparedFacts& facts, std::vector<Control>& cont
   first.seccomp = facts.seccomp;
 }
 
-void add_creation_control(const PreparedFacts& facts, std::vector<Control>& controls) {
-  if (!facts.filter.ceiling) {
-    return;
-  }
-  const std::int64_t max = facts.filter.ceiling->max;
-  Control control = control_of(facts, "process_count", Domain::kProcessCreation, Step::kSeccomp);
-  serve_policy(facts, control);
-  control.mechanism = "seccomp_user_notification";
-  control.note = max == 0
-                     ? "no process may be created"
-                     : "at most " + std::to_string(max) +
-                           " processes at a time, the program included; threads are not counted";
-  controls.push_back(std::move(control));
-}
-
-void add_limit_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
-  for (const ProcessLimit& limit : facts.limits) {
-    Control control = control_of(facts, limit.operation, Domain::kResource, Step::kResourceLimits);
-    control.purpose = Purpose::kPolicy;
-    control.mechanism = "rlimit";
-    control.rules = {limit.rule};
-    control.note = limit_text(limit);
-    controls.push_back(std::move(control));
-  }
-  const auto memory = memory_limit(facts.request.spec.requirements);
-  if (memory && facts.memory_limited) {
-    // No step of the helper's: the supervisor puts the launch child into the group.
-    Control control = control_of(facts, "memory_bytes", Domain::kResource, Step::kExec);
-    control.purpose = Purpose::kPolicy;
-    control.mechanism = "cgroup";
-    control.installed = true;
-    control.os_errno = 0;
-    control.rules = {memory->rule};
-    control.note = "the tree together has at most " + std::to_string(memory->bytes) +
-                   " bytes of memory and page cache; beyond, the kernel kills one of its processes";
-    controls.push_back(std::move(control));
-  }
-  if (const auto clock = wall_clock(facts.request.spec.requirements)) {
-    // No step of the helper's: the supervisor, which is there already, keeps it from the start on.
-    Control control = control_of(facts, "wall_clock_seconds", Domain::kResource, Step::kExec);
-    control.purpose = Purpose::kPolicy;
-    control.mechanism = "supervisor_clock";
-    control.installed = true;
-    control.os_errno = 0;
-    control.rules = {clock->rule};
-    control.note = "after " + std::to_string(clock->limit.count()) +
-                   " s by the monotonic clock the program is sent SIGTERM, and " +
-                   std::to_string(planner::kWallClockGrace.count()) + " s later the tree is killed";
-    controls.push_back(std::move(control));
-  }
-}
-
 }  // namespace
 
 std::vector<Control> list_controls(const PreparedFacts& facts) {
@@ -344,8 +310,7 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   if (facts.cut) {
     controls.push_back(capabilities_control(facts));
   }
-  controls.push_back(landlock_control(facts, Domain::kFilesystemRead, facts.ruleset.read_grants));
-  controls.push_back(landlock_control(facts, Domain::kFilesystemWrite, facts.ruleset.write_grants));
+  add_landlock_controls(facts, controls);
   if ((facts.ruleset.scoped & landlock::kScopeSignal) != 0) {
     controls.push_back(scope_control(facts, "signal_scope", Domain::kIpc, "landlock_scope",
                                      "no signal leaves the process tree"));
@@ -356,7 +321,6 @@ std::vector<Control> list_controls(const PreparedFacts& facts) {
   add_network_controls(facts, controls);
   add_ipc_controls(facts, controls);
   add_seccomp_controls(facts, controls);
-  add_creation_control(facts, controls);
   add_limit_controls(facts, controls);
   return controls;
 }

@@ -12,6 +12,7 @@
 #include "caller_memory.h"
 #include "file_attributes.h"
 #include "file_in_flight.h"
+#include "file_observe.h"
 
 namespace aasm::backend_native {
 
@@ -277,8 +278,9 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
     call.described = describe(call, answer);
   }
   AASM_TRY(check_terminal(call, answer));
-  FileVerdict verdict = os_errno == 0 ? judge_file(spec_, call.described)
-                                      : blame_refusal(spec_, call.described, os_errno);
+  FileVerdict verdict = spec_.observes() ? observe_file(spec_, call.described, os_errno)
+                        : os_errno == 0  ? judge_file(spec_, call.described)
+                                         : blame_refusal(spec_, call.described, os_errno);
   if (verdict.recorded) {
     call.events.push_back(std::move(verdict.event));
   }
@@ -294,8 +296,9 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
 void FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
   const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
   call.described = describe(call, answer);
-  FileVerdict verdict = os_errno == 0 ? judge_execution(spec_, call.described)
-                                      : blame_refusal(spec_, call.described, os_errno);
+  FileVerdict verdict = spec_.observes() ? observe_execution(spec_, call.described, os_errno)
+                        : os_errno == 0  ? judge_execution(spec_, call.described)
+                                         : blame_refusal(spec_, call.described, os_errno);
   const std::int64_t answered = os_errno != 0 ? os_errno : verdict.event.os_errno;
   call.let_run = answered == 0;
   if (verdict.recorded) {

@@ -29,21 +29,28 @@ FileCanary truncation(const std::string& path, Script& script) {
 }
 
 FileCanary opening(const std::string& path, Script& script) {
-  const std::array<std::uint64_t, 3> how = {O_RDONLY | O_CLOEXEC, 0, 0};  // struct open_how
-  std::array<char, sizeof how> bytes{};
-  std::memcpy(bytes.data(), how.data(), sizeof how);
   FileCanary canary;
   canary.id = "filesystem_read.decision";
   canary.domain = Domain::kFilesystemRead;
   canary.action = "openat2(" + quoted(path) + ", O_RDONLY)";
-  canary.call.number = SYS_openat2;
-  canary.call.returns_descriptor = true;
-  canary.call.args = {value_arg(AT_FDCWD), script.text(path),
-                      script.blob({bytes.data(), bytes.size()}), value_arg(sizeof how)};
+  canary.call = open_how_call(path, O_RDONLY, script);
   return canary;
 }
 
 }  // namespace
+
+ScriptCall open_how_call(const std::string& path, int flags, Script& script) {
+  const std::array<std::uint64_t, 3> how = {static_cast<std::uint64_t>(flags) | O_CLOEXEC, 0,
+                                            0};  // struct open_how
+  std::array<char, sizeof how> bytes{};
+  std::memcpy(bytes.data(), how.data(), sizeof how);
+  ScriptCall call;
+  call.number = SYS_openat2;
+  call.returns_descriptor = true;
+  call.args = {value_arg(AT_FDCWD), script.text(path), script.blob({bytes.data(), bytes.size()}),
+               value_arg(sizeof how)};
+  return call;
+}
 
 std::vector<FileCanary> decided_file_calls(const FileSpec& spec, const std::string& directory,
                                            Script& script) {

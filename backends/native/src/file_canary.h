@@ -19,6 +19,9 @@ struct FileCanary {
   ScriptCall call;
 };
 
+// openat2(2), which no other canary makes.
+ScriptCall open_how_call(const std::string& path, int flags, Script& script);
+
 // Those that `spec` has decided one by one and no policy grants: the names are added to `script`.
 std::vector<FileCanary> decided_file_calls(const FileSpec& spec, const std::string& directory,
                                            Script& script);

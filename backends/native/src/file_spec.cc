@@ -22,40 +22,12 @@ using schema::Requirement;
 using schema::RuleEffect;
 using schema::SelectorType;
 
-std::uint64_t mask_of(std::string_view hex) {
-  std::uint64_t mask = 0;
-  hex.remove_prefix(hex.starts_with("0x") ? 2 : 0);
-  std::from_chars(hex.data(), hex.data() + hex.size(), mask, 16);
-  return mask;
-}
-
 void add_grants(const std::vector<PathGrant>& grants, Domain domain, FileSpec& spec) {
   for (const PathGrant& grant : grants) {
     if (!grant.skipped) {
       spec.grants.push_back({grant.rule, domain, grant.resolved.bytes(),
                              FileId{grant.device, grant.inode}, mask_of(grant.access)});
     }
-  }
-}
-
-// From the root down, as far as there is something.
-std::vector<FileWay> ways_to(const std::string& path) {
-  const std::vector<std::string> names = path_names(path);
-  std::vector<FileWay> ways;
-  std::string place = "/";
-  for (std::size_t depth = 0;; ++depth) {
-    struct stat facts = {};
-    const bool leads_on =
-        ::lstat(place.c_str(), &facts) == 0 && (S_ISDIR(facts.st_mode) || depth == names.size());
-    if (!leads_on) {
-      return ways;
-    }
-    const auto rest = names.begin() + static_cast<std::ptrdiff_t>(depth);
-    ways.push_back({{facts.st_dev, facts.st_ino}, {rest, names.end()}});
-    if (depth == names.size()) {
-      return ways;
-    }
-    place += (depth == 0 ? "" : "/") + names[depth];
   }
 }
 
@@ -89,6 +61,33 @@ void add_denials(const Requirement& requirement, const std::string& mountinfo, F
 }
 
 }  // namespace
+
+std::uint64_t mask_of(std::string_view hex) {
+  std::uint64_t mask = 0;
+  hex.remove_prefix(hex.starts_with("0x") ? 2 : 0);
+  std::from_chars(hex.data(), hex.data() + hex.size(), mask, 16);
+  return mask;
+}
+
+std::vector<FileWay> ways_to(const std::string& path) {
+  const std::vector<std::string> names = path_names(path);
+  std::vector<FileWay> ways;
+  std::string place = "/";
+  for (std::size_t depth = 0;; ++depth) {
+    struct stat facts = {};
+    const bool leads_on =
+        ::lstat(place.c_str(), &facts) == 0 && (S_ISDIR(facts.st_mode) || depth == names.size());
+    if (!leads_on) {
+      return ways;
+    }
+    const auto rest = names.begin() + static_cast<std::ptrdiff_t>(depth);
+    ways.push_back({{facts.st_dev, facts.st_ino}, {rest, names.end()}});
+    if (depth == names.size()) {
+      return ways;
+    }
+    place += (depth == 0 ? "" : "/") + names[depth];
+  }
+}
 
 std::vector<std::string> path_names(std::string_view path) {
   std::vector<std::string> names;

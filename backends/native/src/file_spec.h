@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,15 +57,24 @@ struct FileSpec {
   std::string write_default;
   std::vector<FileGrant> grants;
   std::vector<FileDenial> denials;
+  // Where files are observed: what the policy itself says (file_observe.h).
+  std::shared_ptr<const FileSpec> policy;
 
   // Whether calls on files are notified at all.
   bool judges() const { return level != FileLevel::kSetup; }
   // Whether the way to a file has to be known (ResolvedFile::parents) before a call is made.
   bool denies() const { return !denials.empty(); }
+  bool observes() const { return policy != nullptr; }
 };
 
 // The components of a path.
 std::vector<std::string> path_names(std::string_view path);
+
+// The ways to a place as it is now, from the root down as far as there is something.
+std::vector<FileWay> ways_to(const std::string& path);
+
+// A mask of rights from the way records print it (hex_mask()).
+std::uint64_t mask_of(std::string_view hex);
 
 // The level that both requirements come to: `decisions` of reading needs every open to be notified,
 // so of writing nothing is left out. nullptr: the policy does not state the domain.

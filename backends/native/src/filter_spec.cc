@@ -8,6 +8,7 @@
 
 #include "aasm/wire/helper_wire.h"
 
+#include "bpf.h"
 #include "file_attributes.h"
 #include "file_request.h"
 #include "shared_memory.h"
@@ -109,6 +110,18 @@ Result<FilterSpec> make_filter_spec(const Requirement* requirement, std::string_
   }
   close_calls(&spec);
   return spec;
+}
+
+void observe_calls(FilterSpec& spec) {
+  if (!spec.observing.covers(schema::Domain::kSyscall)) {
+    return;
+  }
+  FilterSpec open = spec;
+  open.default_notify = false;
+  open.denied.clear();
+  std::vector<sock_filter> program = build_filter(open);
+  spec.open_calls =
+      std::make_shared<const OpenCalls>(OpenCalls{std::move(open), std::move(program)});
 }
 
 namespace {
@@ -236,7 +249,7 @@ bool call_on_files(const seccomp_data& call) {
 
 NumberAction number_action(const FilterSpec& spec, std::int32_t number) {
   if (number == static_cast<std::int32_t>(wire::kRendezvousCall) || !spec.policy_allows(number) ||
-      spec.closed.contains(number)) {
+      spec.closed.contains(number) || (spec.files.observes() && !known_syscall_number(number))) {
     return NumberAction::kNotify;
   }
   switch (number) {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include "file_spec.h"
 #include "ipc_spec.h"
 #include "network_spec.h"
+#include "observing.h"
 #include "syscall_groups.h"
 
 // What policy and self-protection together say about every system call number. The filter program
@@ -78,6 +81,10 @@ struct FilterSpec {
 
   std::optional<ProcessCeiling> ceiling;  // policy states `process_creation`
 
+  Observing observing;
+  // Where system calls are observed: what is in force without the policy's list (observe_calls()).
+  std::shared_ptr<const struct OpenCalls> open_calls;
+
   bool judges_sockets() const { return network.judges() || ipc.judges_sockets(); }
   // Whether calls are made by the broker.
   bool brokers() const { return judges_sockets() || ipc.brokers() || files.judges(); }
@@ -85,6 +92,14 @@ struct FilterSpec {
   // True when the policy alone lets the call run.
   bool policy_allows(std::int32_t number) const;
 };
+
+struct OpenCalls {
+  FilterSpec spec;
+  std::vector<sock_filter> program;
+};
+
+// Where `spec.observing` covers system calls, sets open_calls. To be called when all else is set.
+void observe_calls(FilterSpec& spec);
 
 // `requirement` is the one on Domain::kSyscall, nullptr when policy does not state the domain:
 // then what self-protection leaves open runs. A stated requirement is an allow list, an empty one

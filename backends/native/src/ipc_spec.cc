@@ -89,6 +89,12 @@ Result<IpcSpec> make_ipc_spec(const schema::Requirement* requirement) {
   return spec;
 }
 
+void observe_ipc(IpcSpec& spec) {
+  spec.observes = true;
+  spec.abstract_rule.clear();
+  spec.signals_rule = spec.signals_rule.empty() ? "" : "self_protection.signals";
+}
+
 void locate_sockets(IpcSpec& spec) {
   for (SocketRule& rule : spec.sockets) {
     rule.resolved = resolve(rule.path);

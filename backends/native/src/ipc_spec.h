@@ -29,6 +29,7 @@ struct IpcSpec {
   std::string abstract_rule;
   std::string signals_rule;
   std::string memory_rule;
+  bool observes = false;  // signals stay refused, by self-protection (observe_ipc())
 
   bool judges_sockets() const { return sockets_stated || !abstract_rule.empty(); }
   bool brokers() const { return judges_sockets() || !memory_rule.empty(); }
@@ -37,6 +38,11 @@ struct IpcSpec {
 // nullptr: the policy does not state the domain. The error says what in it is unknown here. Pure:
 // `resolved` and what follows it are locate_sockets()'s to fill in.
 schema::Result<IpcSpec> make_ipc_spec(const schema::Requirement* requirement);
+
+// Where the domain is observed: Landlock's scope keeps signals inside whatever policy says, and
+// where abstract sockets were made nobody could tell without it, so they are neither refused nor
+// seen.
+void observe_ipc(IpcSpec& spec);
 
 // Looks at the host for the sockets of the rules.
 void locate_sockets(IpcSpec& spec);

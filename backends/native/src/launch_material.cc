@@ -12,6 +12,7 @@
 
 #include "bpf.h"
 #include "canary_objects.h"
+#include "file_observe.h"
 #include "landlock_uapi.h"
 #include "lowering.h"
 
@@ -85,6 +86,23 @@ std::vector<int> inheritable_descriptors(const std::vector<int>& listed) {
   return inheritable;
 }
 
+// What is in force besides what is observed.
+Result<void> observe(const planner::LaunchRequest& request, const Observing& observing,
+                     Ruleset& ruleset, FilterSpec& filter) {
+  filter.observing = observing;
+  filter.network.observes_names = observing.covers(Domain::kNameResolution);
+  if (observing.covers(Domain::kIpc)) {
+    observe_ipc(filter.ipc);
+  }
+  if (observing.covers(Domain::kFilesystemRead) && observing.covers(Domain::kFilesystemWrite)) {
+    AASM_TRY(grant_everything(ruleset));
+    filter.files =
+        AASM_TRY(observing_files(std::move(filter.files), request.protect, *ruleset.everything));
+  }
+  observe_calls(filter);
+  return {};
+}
+
 Result<void> plan_launch_canaries(LaunchMaterial& material) {
   const planner::LaunchRequest& request = material.request;
   AASM_TRY(ensure_canary_objects(request.protect.canary_dir));
@@ -104,13 +122,17 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   std::vector<Requirement> requirements = installable_requirements(request.spec);
   AASM_TRY(check_filesystem_stated(requirements));
   const std::int64_t abi = AASM_TRY(landlock_abi());
-  Ruleset ruleset = AASM_TRY(build_ruleset(requirements, abi));
+  const Observing observing(request.plan, requirements);
+  Ruleset ruleset =
+      AASM_TRY(build_ruleset(requirements, abi, observing.covers(Domain::kIpc) ? 0 : UINT64_MAX));
   FilterSpec filter = AASM_TRY(
-      make_filter_spec(requirement_on(requirements, Domain::kSyscall), request.spec.on_denial));
+      make_filter_spec(requirement_on(requirements, Domain::kSyscall),
+                       observing.covers(Domain::kSyscall) ? "errno" : request.spec.on_denial));
   filter.network = AASM_TRY(network_spec_of(requirements));
   filter.ipc = AASM_TRY(ipc_spec_of(requirements));
   filter.files = AASM_TRY(make_file_spec(requirements, ruleset.read_grants, ruleset.write_grants));
   filter.ceiling = process_ceiling(requirements);
+  AASM_TRY(observe(request, observing, ruleset, filter));
   process::ExecTarget target = AASM_TRY(find_program(request.spec.program.bytes()));
   process::DigestCache digests = process::DigestCache::load(
       request.protect.home.empty() ? "" : request.protect.home + "/digests");

@@ -8,6 +8,7 @@
 
 #include "ipc_spec.h"
 #include "network_spec.h"
+#include "observing.h"
 #include "process_limits.h"
 #include "ruleset.h"
 #include "syscall_groups.h"
@@ -207,6 +208,30 @@ std::vector<Requirement> installable_requirements(const planner::ExecutionSpec& 
   return installable;
 }
 
+namespace {
+
+bool reports(const schema::CapabilityProbed& measured, Domain domain) {
+  const DomainCapability* capability = measured.find(domain);
+  return capability != nullptr && capability->support != schema::Support::kUnsupported &&
+         capability->channel.mechanism != "none";
+}
+
+// Files are read and written by the same calls, so they are observed together or not at all.
+void observe_what_reports(schema::CapabilityProbed& measured) {
+  const bool files =
+      reports(measured, Domain::kFilesystemRead) && reports(measured, Domain::kFilesystemWrite);
+  for (DomainCapability& capability : measured.domains) {
+    const bool of_files = capability.domain == Domain::kFilesystemRead ||
+                          capability.domain == Domain::kFilesystemWrite;
+    if (can_be_observed(capability.domain) &&
+        (of_files ? files : reports(measured, capability.domain))) {
+      capability.mediation = schema::Mediation::kObserve;
+    }
+  }
+}
+
+}  // namespace
+
 schema::CapabilityProbed narrow_capabilities(const planner::ExecutionSpec& spec,
                                              schema::CapabilityProbed measured) {
   for (const Requirement& requirement : spec.requirements) {
@@ -221,6 +246,9 @@ schema::CapabilityProbed narrow_capabilities(const planner::ExecutionSpec& spec,
         capability.limitations.clear();
       }
     }
+  }
+  if (spec.mode == planner::EnforcementMode::kObserve) {
+    observe_what_reports(measured);
   }
   return measured;
 }

@@ -166,6 +166,18 @@ const NetworkRule* rule_by_name(const NetworkSpec& spec, const InternetAddress& 
   return allows;
 }
 
+// For the record: by which name an address had been given out that policy does not open.
+void name_observed(const NetworkSpec& spec, bool bind, const InternetAddress& address,
+                   Event& event) {
+  if (!spec.observes_names || bind || !spec.given) {
+    return;
+  }
+  const std::vector<std::string> names = spec.given->names_of(address, NameGrants::Clock::now());
+  if (!names.empty()) {
+    event.object.name = names.front();
+  }
+}
+
 // getaddrinfo(3) puts addresses in order by connecting datagram sockets to them: at the port that
 // it was asked for, 0 without one (glibc, c-ares), or always at the same (musl).
 bool asks_for_source(const NetworkSpec& spec, NetworkCall call, const InternetAddress& address,
@@ -213,6 +225,7 @@ NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, const S
   const bool open = spec.egress_stated ? rule != nullptr && !denies : true;
   if (!open) {
     verdict.event.rule = denies ? rule->id : spec.egress_default;
+    name_observed(spec, bind, read.address, verdict.event);
     return verdict;
   }
   if (is_lookup(spec, bind, read.address) && (rule == nullptr || rule->whole)) {

@@ -175,7 +175,8 @@ const NameRule* deciding_name_rule(const NetworkSpec& spec, const std::string& n
 }
 
 bool NetworkSpec::answers_names() const {
-  return std::any_of(name_rules.begin(), name_rules.end(),
+  return observes_names ||
+         std::any_of(name_rules.begin(), name_rules.end(),
                      [](const NameRule& rule) { return rule.effect == RuleEffect::kAllow; });
 }
 

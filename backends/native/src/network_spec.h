@@ -53,6 +53,9 @@ struct NetworkSpec {
   std::vector<NameRule> name_rules;
   std::vector<ResolverSocket> resolvers;  // the caller's to fill in, by resolver_paths()
 
+  // Names that policy does not allow are looked up all the same (observing.h).
+  bool observes_names = false;
+
   // Set where a run answers lookups (resolver.h).
   Responder responder;
   std::shared_ptr<const NameGrants> given;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dns_name.h"
+#include "observing.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -126,6 +127,10 @@ void Resolver::Loop::decide(Waiting waiting) {
     make_compat(event, "compat.localhost");
     finish(std::move(waiting), address ? loopback_answer(v6) : failure(dns::Rcode::kNoError));
     return;
+  }
+  if (!verdict.perform && spec_.observes_names) {
+    verdict.perform = true;
+    event = seen(std::move(event));
   }
   if (!verdict.perform) {
     dns::Answer answer = failure(dns::Rcode::kNameError);

@@ -208,13 +208,14 @@ std::vector<GrantRequest> grant_requests(const std::vector<schema::Requirement>&
 }
 
 Result<Ruleset> build_ruleset(const std::vector<schema::Requirement>& requirements,
-                              std::int64_t abi) {
+                              std::int64_t abi, std::uint64_t scopes) {
   const std::vector<GrantRequest> requests = grant_requests(requirements);
   NamedPaths paths = paths_of(requests);
   Ruleset ruleset;
   ruleset.abi = abi;
   ruleset.handled_fs = landlock::known_rights(abi);
-  ruleset.scoped = landlock::known_scopes(abi) & wanted_scopes(requirements);
+  ruleset.scoped =
+      landlock::known_scopes(abi) & wanted_scopes(requirements) & (scopes | landlock::kScopeSignal);
   const landlock::RulesetAttr attr{ruleset.handled_fs, 0, ruleset.scoped};
   ruleset.fd = process::Fd(static_cast<int>(landlock::create_ruleset(attr)));
   if (!ruleset.fd) {
@@ -229,6 +230,15 @@ Result<Ruleset> build_ruleset(const std::vector<schema::Requirement>& requiremen
         .push_back(std::move(grant));
   }
   return ruleset;
+}
+
+Result<void> grant_everything(Ruleset& ruleset) {
+  const GrantRequest request{"self_protection.aasm_files", Domain::kFilesystemRead, "/",
+                             ruleset.handled_fs};
+  NamedPaths paths = paths_of({request});
+  AASM_TRY(install_rules(paths, ruleset));
+  ruleset.everything = grant_record(request, paths.at(request.path), ruleset.abi);
+  return {};
 }
 
 Result<std::int64_t> landlock_abi() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,14 +51,20 @@ struct Ruleset {
   std::uint64_t scoped = 0;
   std::vector<schema::PathGrant> read_grants;  // rules of filesystem_read, execution among them
   std::vector<schema::PathGrant> write_grants;
+  std::optional<schema::PathGrant> everything;  // installed besides: grant_everything()
 };
 
 // Opens each distinct path once, following symlinks, and grants what was opened. A path to read or
 // execute that cannot be opened is listed as skipped and grants nothing; one to write is an error,
 // since a program that silently cannot write its output is broken. Every right the kernel's ABI
 // knows is handled, and the signal scope where the ABI has it (self-protection).
+// `scopes`: of those that requirements ask for; the signal scope is always there.
 schema::Result<Ruleset> build_ruleset(const std::vector<schema::Requirement>& requirements,
-                                      std::int64_t abi);
+                                      std::int64_t abi, std::uint64_t scopes = UINT64_MAX);
+
+// Takes the ground from under the ruleset: every right on every path, where files are observed and
+// the channel alone keeps some of them (file_observe.h).
+schema::Result<void> grant_everything(Ruleset& ruleset);
 
 // The ABI of the running kernel; kUnsupported when Landlock is not there.
 schema::Result<std::int64_t> landlock_abi();

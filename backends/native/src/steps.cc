@@ -4,6 +4,7 @@
 
 #include "filter_spec.h"
 #include "lowering.h"
+#include "observing.h"
 #include "process_limits.h"
 #include "ruleset.h"
 
@@ -13,7 +14,11 @@ namespace {
 using schema::Domain;
 using schema::Requirement;
 
-std::string grants_sentence(const std::vector<Requirement>& requirements) {
+std::string grants_sentence(const std::vector<Requirement>& requirements, bool observes) {
+  if (observes) {
+    return "Restrict signals and tracing to the process tree by Landlock, which grants every file "
+           "where files are observed.";
+  }
   std::size_t reads = 0;
   std::size_t writes = 0;
   for (const GrantRequest& request : grant_requests(requirements)) {
@@ -27,9 +32,12 @@ std::string grants_sentence(const std::vector<Requirement>& requirements) {
 std::string filter_sentence(const planner::ExecutionSpec& spec,
                             const std::vector<Requirement>& requirements) {
   const bool stated = requirement_on(requirements, Domain::kSyscall) != nullptr;
+  const bool observes = spec.mode == planner::EnforcementMode::kObserve;
   return stated ? "Install a seccomp filter that notifies the supervisor of every system call the "
                   "policy does not allow; a denied caller receives " +
-                      std::string(spec.on_denial == "kill" ? "SIGKILL." : "an error.")
+                      std::string(observes                   ? "what it would without policy."
+                                  : spec.on_denial == "kill" ? "SIGKILL."
+                                                             : "an error.")
                 : "Install a seccomp filter that notifies the supervisor of the system calls that "
                   "self-protection closes.";
 }
@@ -67,18 +75,34 @@ std::string clock_sentence(const WallClock& clock) {
   return "End the tree after " + std::to_string(clock.limit.count()) + " s of wall clock.";
 }
 
+std::string observing_sentence(const std::vector<Requirement>& requirements) {
+  std::string text;
+  for (const Requirement& requirement : requirements) {
+    if (can_be_observed(requirement.domain)) {
+      text += (text.empty() ? "" : ", ") + std::string(schema::token(requirement.domain));
+    }
+  }
+  return "Refuse nothing by policy where the channel reports calls (" + text +
+         "): let it through and record it as observed. Keep aasm's own files, processes and the "
+         "calls that self-protection closes out of reach all the same.";
+}
+
 }  // namespace
 
 std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) {
   const std::vector<Requirement> requirements = installable_requirements(spec);
+  const bool observes = spec.mode == planner::EnforcementMode::kObserve;
   std::vector<std::string> steps = {
       "Start the launch helper with a warden that ends the process tree with the supervisor.",
       "Set no_new_privs.",
       "Close every descriptor that is not passed on.",
       limits_sentence(requirements),
       "Reduce root's capabilities to those for files, user change and low ports.",
-      grants_sentence(requirements),
+      grants_sentence(requirements, observes),
   };
+  if (observes) {
+    steps.push_back(observing_sentence(requirements));
+  }
   if (states_network(requirements)) {
     steps.emplace_back(
         "Start the broker, which makes the calls on sockets that policy allows, out of the "

@@ -16,6 +16,9 @@ def canaries_of(facts: Facts, domain: str) -> list[dict[str, Any]]:
 
 
 def boundary(facts: Facts, domain: str) -> tuple[str, str]:
+    outcome = facts.outcome(domain)
+    if outcome and outcome["kind"] == "observed":
+        return "absent", "the domain is observed: policy refuses nothing there"
     canaries = canaries_of(facts, domain)
     outcomes = [(canary["control"]["outcome"], canary["inside"]["outcome"]) for canary in canaries]
     inside = next((canary["id"] for canary in canaries if canary["inside"]["outcome"] == "succeeded"), None)

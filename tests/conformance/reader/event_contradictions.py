@@ -71,7 +71,10 @@ def _denied(facts: Facts, event: Event, answers: Answers) -> Iterator[Found]:
     nothing = facts.unconfined or (plan is not None and "backend" not in plan)
     if nothing or facts.opened["enforcement_mode"] == "disabled":
         yield "denied_without_boundary", facts.started.seq if facts.started else seq
-    requirement = facts.requirement_before(event)
+    requirement, plan_so_far = facts.requirement_before(event), facts.before("plan.resolved", event)
+    outcome = next((one for one in plan_so_far["outcomes"] if one["domain"] == data["domain"]), None) if plan_so_far else None
+    if requirement is not None and data["rule"] in rule_ids(requirement) and outcome and outcome["kind"] == "observed":
+        yield "denied_while_observing", seq
     if requirement is not None and data["rule"] in rule_ids(requirement) and _allows(facts, requirement, data, answers):
         yield "denied_against_policy", seq
 

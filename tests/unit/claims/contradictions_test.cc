@@ -36,6 +36,16 @@ schema::RequirementOutcome& first_outcome(Records& run) {
   return body_of<schema::PlanResolved>(run).outcomes.at(0);
 }
 
+// What `--observe` records of the domain that the sample has events on.
+void observe_syscalls(Records& run) {
+  body_of<schema::RunOpened>(run).enforcement_mode = "observe";
+  for (schema::RequirementOutcome& outcome : body_of<schema::PlanResolved>(run).outcomes) {
+    if (outcome.domain == Domain::kSyscall) {
+      outcome.kind = schema::OutcomeKind::kObserved;
+    }
+  }
+}
+
 // Puts the record of kind T directly behind process.started.
 template <class T>
 void put_after_start(Records& run) {
@@ -76,6 +86,11 @@ std::vector<Row> plan_rows() {
        [](Records& run) { first_outcome(run).kind = schema::OutcomeKind::kNoBoundary; }},
       {"the plan softens the posture of policy", Code::kOutcomeContradictsPolicy,
        [](Records& run) { first_outcome(run).posture = schema::RequirementPosture::kOptional; }},
+      {"a denial by policy where refusals are let through", Code::kDeniedWhileObserving,
+       [](Records& run) {
+         observe_syscalls(run);
+         set_events(run, {denied_ptrace()});
+       }},
       {"a required requirement is degraded", Code::kOutcomeContradictsPolicy,
        [](Records& run) {
          first_outcome(run).kind = schema::OutcomeKind::kDegraded;
@@ -234,6 +249,13 @@ TEST(ContradictionsTest, WhatLooksAlikeIsNoContradiction) {
        [](Records& run) {
          body_of<schema::RunOpened>(run).enforcement_mode = "observe";
          first_outcome(run).kind = schema::OutcomeKind::kObserved;
+       }},
+      {"self-protection denies in a domain that is observed",
+       [](Records& run) {
+         observe_syscalls(run);
+         schema::Event event = denied_ptrace();
+         event.rule = "self_protection.ptrace";
+         set_events(run, {event});
        }},
       {"an allowed decision in observe mode cites no covering rule",
        [](Records& run) {

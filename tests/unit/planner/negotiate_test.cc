@@ -83,6 +83,23 @@ bool is_met(const Requirement& wanted, const DomainCapability& given) {
   return given.support != schema::Support::kUnsupported && effect && tree && evidence;
 }
 
+TEST(NegotiateTest, WhatOnlyObservesMeetsARequirementToPreventOnlyWhereTheOperatorObserves) {
+  for_each_pair([&](const Requirement& wanted, DomainCapability given) {
+    if (wanted.intent != schema::Intent::kPreventBeforeEffect ||
+        given.mediation != schema::Mediation::kObserve) {
+      return;
+    }
+    const Negotiation enforced = negotiate({wanted}, capabilities({given}), {});
+    ASSERT_NE(enforced.outcomes[0].kind, OutcomeKind::kObserved);
+    Requirement watched = wanted;
+    watched.intent = schema::Intent::kObserve;
+    const Negotiation observed =
+        negotiate({wanted}, capabilities({given}), {}, EnforcementMode::kObserve);
+    ASSERT_EQ(observed.outcomes[0].kind == OutcomeKind::kObserved, is_met(watched, given));
+    ASSERT_NE(observed.outcomes[0].kind, OutcomeKind::kEnforced);
+  });
+}
+
 TEST(NegotiateTest, NoCombinationYieldsAPlanWithARequiredRequirementUnmet) {
   std::size_t met = 0;
   std::size_t refused = 0;

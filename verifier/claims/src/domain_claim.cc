@@ -162,7 +162,17 @@ std::string why_no_canary(const RunFacts& facts, Domain domain) {
   return "no canary is recorded";
 }
 
+bool is_observed(const RunFacts& facts, Domain domain) {
+  const RequirementOutcome* outcome = facts.outcome(domain);
+  return outcome != nullptr && outcome->kind == OutcomeKind::kObserved;
+}
+
 void set_boundary(const RunFacts& facts, DomainClaim& claim) {
+  if (is_observed(facts, claim.domain)) {
+    claim.boundary = BoundaryState::kAbsent;
+    claim.boundary_reason = "the domain is observed: policy refuses nothing there";
+    return;
+  }
   const CanaryView canaries = look_at_canaries(facts, claim.domain);
   if (!canaries.proving.empty() && canaries.succeeded.empty()) {
     claim.boundary = BoundaryState::kProved;
@@ -192,8 +202,8 @@ Basis basis_of(const RunFacts& facts, const DomainClaim& claim) {
     return Basis::kRuntimeWithoutDecision;
   }
   const RequirementOutcome* outcome = facts.outcome(claim.domain);
-  const bool configured = outcome != nullptr && (outcome->kind == OutcomeKind::kEnforced ||
-                                                 outcome->kind == OutcomeKind::kObserved);
+  const bool configured = is_observed(facts, claim.domain) ||
+                          (outcome != nullptr && outcome->kind == OutcomeKind::kEnforced);
   return prepared || configured ? Basis::kSetupOnly : Basis::kNone;
 }
 

@@ -68,6 +68,13 @@ void RunFacts::check_denied(const RecordMark& mark, const Event& event) {
               where + ", errno " + std::to_string(event.os_errno));
   }
   const Requirement* stated = requirement(event.domain);
+  const schema::RequirementOutcome* planned = outcome(event.domain);
+  if (event.cause == DecisionCause::kPolicy && stated != nullptr &&
+      stated->names_rule(event.rule) && planned != nullptr &&
+      planned->kind == schema::OutcomeKind::kObserved) {
+    log_.note(ContradictionCode::kDeniedWhileObserving, mark.seq,
+              where + ", rule " + shown(event.rule));
+  }
   if (event.cause == DecisionCause::kPolicy && stated != nullptr &&
       stated->names_rule(event.rule) && !is_foreign(*this, event) &&
       covered_by(*stated, event, RuleEffect::kAllow, name_answers_) &&

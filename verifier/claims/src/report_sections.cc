@@ -129,7 +129,8 @@ bool has_denials(const DomainClaim& claim) {
   });
 }
 
-std::string evidence_lines(const IsolationReport& report, const DomainClaim& claim) {
+std::string evidence_lines(const IsolationReport& report, const DomainReport& row) {
+  const DomainClaim& claim = row.claim;
   const std::string name = name_of(claim.domain);
   std::string lines;
   const std::string counts = decision_counts(claim);
@@ -144,8 +145,13 @@ std::string evidence_lines(const IsolationReport& report, const DomainClaim& cla
     lines += line(name + ": boundary " + name_of(claim.boundary) + " (" +
                   escape_for_display(claim.boundary_reason) + ").");
   }
-  if (claim.may_state_absence() && !has_denials(claim)) {
-    lines += line(name + ": no denial was recorded. The channel sees: " +
+  const bool observed = row.state == ControlState::kObserveOnly;
+  if (observed && claim.observations > 0) {
+    lines += line(name + ": nothing that policy refuses was prevented: it was let through.");
+  } else if (claim.may_state_absence() && !has_denials(claim)) {
+    lines += line(name +
+                  (observed ? ": no action that policy refuses was seen. The channel sees: "
+                            : ": no denial was recorded. The channel sees: ") +
                   escape_for_display(claim.channel_scope) +
                   ". This sentence says nothing about what it does not see.");
   }
@@ -188,7 +194,7 @@ std::string claim_sentences(const IsolationReport& report) {
       lines += line(name_of(row.claim.domain) + ": " + std::string(row.claim.claim_token()) + ": " +
                     sentence);
     }
-    lines += evidence_lines(report, row.claim);
+    lines += evidence_lines(report, row);
   }
   return block("what the claims cover:", lines + channel_line(report.claims.channel));
 }

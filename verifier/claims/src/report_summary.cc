@@ -85,6 +85,28 @@ std::string domain_line(const std::string& names, const std::string& what) {
   return names.empty() ? std::string() : further(what + ": " + names);
 }
 
+// What the operator has to know before anything else: nothing of this was held back.
+std::string observing_lines(const IsolationReport& report) {
+  const auto observed = [](const DomainReport& row) {
+    return row.state == ControlState::kObserveOnly;
+  };
+  const std::string names = names_where(report, observed);
+  if (names.empty()) {
+    return "";
+  }
+  if (!report.claims.started) {
+    return labelled("OBSERVED", "policy will prevent nothing in: " + names);
+  }
+  std::int64_t actions = 0;
+  for (const DomainReport& row : report.domains) {
+    actions = add_saturating(actions, observed(row) ? row.claim.observations : 0);
+  }
+  return labelled("OBSERVED", "policy prevented nothing in: " + names) +
+         further(counted(actions, "action") +
+                 " that policy or the host refuses recorded there, as observed; `aasm policy "
+                 "learn` says what would allow them");
+}
+
 std::string boundary_lines(const IsolationReport& report) {
   using schema::BoundaryState;
   const auto stated_as = [](BoundaryState state) {
@@ -139,8 +161,12 @@ std::string no_denial_text(const IsolationReport& report) {
   if (report.claims.posture == ReportedPosture::kUnconfined) {
     return "nothing was watched";
   }
-  const std::string seen =
-      names_where(report, [](const DomainReport& row) { return row.claim.may_state_absence(); });
+  const std::string seen = names_where(report, [](const DomainReport& row) {
+    return row.claim.may_state_absence() && row.state != ControlState::kObserveOnly;
+  });
+  if (seen.empty() && report.enforcement_mode == "observe") {
+    return "nothing: what policy refuses was let through";
+  }
   return seen.empty() ? "no refused action is recorded, and that says nothing"
                       : "no denial was recorded on " + seen +
                             ", of what their channels see (the report says what that is)";
@@ -244,6 +270,7 @@ std::string render_summary(const IsolationReport& report) {
   if (!report.policy_source.bytes().empty()) {
     text += labelled("policy", shown(report.policy_source.bytes(), kShownBytes));
   }
+  text += observing_lines(report);
   text += boundary_lines(report);
   text += refusal_line(report);
   if (report.claims.started) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aasm/schema/record_authority.h"
@@ -18,6 +20,13 @@ struct CredentialPosture {
   bool operator==(const CredentialPosture&) const = default;
 };
 
+// What is done with what policy does not allow. Observing lets it through and records it, in the
+// domains where the backend can (docs/decisions/0023); the others are enforced all the same.
+enum class EnforcementMode : std::uint8_t { kEnforce, kObserve };
+
+// As run.opened has it.
+std::string_view mode_token(EnforcementMode mode);
+
 // The identity-bound, policy-derived statement of what is to run and what it may do
 // (docs/spec/product.md section 2). A value; carries no argument and no environment value.
 struct ExecutionSpec {
@@ -28,6 +37,7 @@ struct ExecutionSpec {
   schema::PathBytes working_dir;  // absolute
   std::vector<schema::Requirement> requirements;
   std::string on_denial = "errno";  // errno or kill
+  EnforcementMode mode = EnforcementMode::kEnforce;
   CredentialPosture credentials;
   schema::AmbientAuthority ambient;  // the launcher adds what was open when it was started
 };

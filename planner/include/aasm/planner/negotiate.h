@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "aasm/planner/execution_spec.h"
 #include "aasm/planner/refusal.h"
 #include "aasm/schema/record_plan.h"
 #include "aasm/schema/record_policy.h"
@@ -19,15 +20,18 @@ struct Negotiation {
 };
 
 // The first check that fails, in the order of docs/spec/product.md section 4; nullopt when the
-// requirement is met. `capability` is null when the backend reports nothing on the domain.
-std::optional<schema::RefusalReason> first_shortfall(const schema::Requirement& requirement,
-                                                     const schema::DomainCapability* capability);
+// requirement is met. `capability` is null when the backend reports nothing on the domain. When the
+// operator asks to observe, a capability that observes meets a requirement to prevent.
+std::optional<schema::RefusalReason> first_shortfall(
+    const schema::Requirement& requirement, const schema::DomainCapability* capability,
+    EnforcementMode mode = EnforcementMode::kEnforce);
 
 // Pure. `capabilities` as narrowed to this policy by the backend. A requirement that falls short
 // is a refusal when required, `unmet` when optional, `degraded` with both levels otherwise; either
 // makes the posture degraded.
 Negotiation negotiate(const std::vector<schema::Requirement>& requirements,
-                      const schema::CapabilityProbed& capabilities, const PolicyView& policy);
+                      const schema::CapabilityProbed& capabilities, const PolicyView& policy,
+                      EnforcementMode mode = EnforcementMode::kEnforce);
 
 // The outcomes of a launch with isolation none: nothing is negotiated.
 std::vector<schema::RequirementOutcome> unconfined_outcomes(

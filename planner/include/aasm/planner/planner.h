@@ -36,6 +36,10 @@ struct BuiltSpec {
   EnvironmentPlan environment;  // what the program gets: LaunchRequest takes it from here
 };
 
+// Where files are to be observed, each call on them has to be decided: raises the evidence that
+// both filesystem requirements ask for.
+void wish_to_observe(schema::PolicyResolved& policy);
+
 BuiltSpec build_spec(const ResolvedPolicy& policy, const SpecInputs& inputs);
 
 }  // namespace aasm::planner

@@ -150,6 +150,7 @@ enum class FindingCode : std::uint8_t {
   kEnforcedWithoutControl,
   kDeniedWithoutBoundary,
   kDeniedAgainstPolicy,
+  kDeniedWhileObserving,
   kDeniedWithoutErrno,
   kEventCountOverflow,
   kExitCauseDiffers,
@@ -174,7 +175,7 @@ struct FindingSpec {
   std::string_view meaning;  // one sentence
 };
 
-inline constexpr std::size_t kNumFindingCodes = 138;
+inline constexpr std::size_t kNumFindingCodes = 139;
 extern const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs;  // in the order of the enum
 
 const FindingSpec& spec_of(FindingCode code);

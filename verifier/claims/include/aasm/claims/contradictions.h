@@ -43,6 +43,7 @@ enum class ContradictionCode : std::uint8_t {
   kEnforcedWithoutControl,
   kDeniedWithoutBoundary,
   kDeniedAgainstPolicy,
+  kDeniedWhileObserving,
   kDeniedWithoutErrno,
   kEventCountOverflow,
   kExitCauseDiffers,
@@ -89,7 +90,7 @@ template <>
 struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
   using E = aasm::claims::ContradictionCode;
   static constexpr std::string_view kWhat = "contradiction";
-  static constexpr std::array<std::pair<E, std::string_view>, 36> kTokens = {{
+  static constexpr std::array<std::pair<E, std::string_view>, 37> kTokens = {{
       {E::kStartedDespiteUnmetRequirement, "started_despite_unmet_requirement"},
       {E::kStartedDespiteRefusal, "started_despite_refusal"},
       {E::kStartedAfterFailedStep, "started_after_failed_step"},
@@ -118,6 +119,7 @@ struct aasm::schema::EnumNames<aasm::claims::ContradictionCode> {
       {E::kEnforcedWithoutControl, "enforced_without_control"},
       {E::kDeniedWithoutBoundary, "denied_without_boundary"},
       {E::kDeniedAgainstPolicy, "denied_against_policy"},
+      {E::kDeniedWhileObserving, "denied_while_observing"},
       {E::kDeniedWithoutErrno, "denied_without_errno"},
       {E::kEventCountOverflow, "event_count_overflow"},
       {E::kExitCauseDiffers, "exit_cause_differs"},
