@@ -37,8 +37,9 @@ bool reports_decisions(const DomainCapability& capability) {
   return !capability.channel.mechanism.empty() && capability.channel.mechanism != "none";
 }
 
-bool lacks_evidence(const Requirement& requirement, const DomainCapability& capability) {
-  const bool observes = requirement.intent != Intent::kObserve || capability.can_observe();
+bool lacks_evidence(const Requirement& requirement, Intent intent,
+                    const DomainCapability& capability) {
+  const bool observes = intent != Intent::kObserve || capability.can_observe();
   const bool wants_decisions = requirement.evidence != EvidenceWish::kSetup;
   return !observes || (wants_decisions && !reports_decisions(capability));
 }
@@ -47,9 +48,12 @@ const char* level_name(Intent intent) {
   return intent == Intent::kPreventBeforeEffect ? "prevent_before_effect" : "observe";
 }
 
-// The backend that narrowed this capability will let through what it sees.
-bool only_observes(const DomainCapability& capability, EnforcementMode mode) {
-  return mode == EnforcementMode::kObserve && capability.mediation == schema::Mediation::kObserve;
+// What will be done: the backend that narrowed this capability will let through what it sees.
+Intent intent_in(EnforcementMode mode, const Requirement& requirement,
+                 const DomainCapability& capability) {
+  const bool only_observes =
+      mode == EnforcementMode::kObserve && capability.mediation == schema::Mediation::kObserve;
+  return only_observes ? Intent::kObserve : requirement.intent;
 }
 
 std::string planned_level(const Requirement& requirement, Intent intent) {
@@ -77,7 +81,7 @@ std::string achieved_level(const Requirement& requirement, const DomainCapabilit
 
 RequirementOutcome met(const Requirement& requirement, const DomainCapability& capability,
                        EnforcementMode mode) {
-  const Intent intent = only_observes(capability, mode) ? Intent::kObserve : requirement.intent;
+  const Intent intent = intent_in(mode, requirement, capability);
   RequirementOutcome outcome;
   outcome.domain = requirement.domain;
   outcome.kind =
@@ -129,7 +133,8 @@ std::optional<RefusalReason> first_shortfall(const Requirement& requirement,
   if (capability->support == schema::Support::kUnsupported) {
     return RefusalReason::kDomainUnsupported;
   }
-  if (requirement.intent == Intent::kPreventBeforeEffect && !only_observes(*capability, mode)) {
+  const Intent intent = intent_in(mode, requirement, *capability);
+  if (intent == Intent::kPreventBeforeEffect) {
     if (const auto reason = prevention_shortfall(*capability)) {
       return reason;
     }
@@ -138,7 +143,7 @@ std::optional<RefusalReason> first_shortfall(const Requirement& requirement,
       capability->descendants != DescendantCoverage::kProcessTree) {
     return RefusalReason::kDescendantCoverageInsufficient;
   }
-  return lacks_evidence(requirement, *capability)
+  return lacks_evidence(requirement, intent, *capability)
              ? std::optional(RefusalReason::kNoEvidenceProduced)
              : std::nullopt;
 }
