@@ -211,8 +211,11 @@ class BrokerTest(FilesCase):
             for pid in near:
                 if name(pid):
                     continue
-                here = os.open(f"/proc/{pid}", os.O_PATH)
-                link = os.open(f"/proc/{pid}/mem", os.O_PATH)
+                try:
+                    here = os.open(f"/proc/{pid}", os.O_PATH)
+                    link = os.open(f"/proc/{pid}/mem", os.O_PATH)
+                except FileNotFoundError:
+                    continue  # somebody else's, which has ended
                 for path, base in ((f"/proc/{pid}/mem", None), ("mem", here), (f"/proc/self/fd/{here}/mem", None),
                                    (f"/proc/self/fd/{link}", None), (f"/proc/{pid}/task/{pid}/mem", None),
                                    (f"/proc/{pid}/fd/0", None), (f"/proc/{pid}/fd/3", None),
