@@ -159,15 +159,18 @@ Outcome prepare_warden(const Frame& frame, Warden& warden) {
 }
 
 void run_warden(Warden& warden, int child_pidfd) {
+  // A pipe of the user's must see its end when the program closes it; so we hold nothing. The launch
+  // child goes on once the supervisor knows it, and then the end of the report pipe is its exec.
+  int32_t keep[] = {warden.socket_fd, warden.signal_fd, warden.proc_fd, warden.children_fd,
+                    child_pidfd};
+  sort_ascending(keep, 5);
+  close_all_except(keep, 5);
+  // Of the same uid as the workload, but not its to read; Landlock says so too.
+  process_control(PR_SET_DUMPABLE, 0);
   wire::WardenMessage started =
       new_message(wire::WardenMessageKind::kChildStarted, warden.child_pid);
   bool supervised = send_descriptor(warden.socket_fd, started, child_pidfd);
-  // A pipe of the user's must see its end when the program closes it; so we hold nothing.
-  int32_t keep[] = {warden.socket_fd, warden.signal_fd, warden.proc_fd, warden.children_fd};
-  sort_ascending(keep, 4);
-  close_all_except(keep, 4);
-  // Of the same uid as the workload, but not its to read; Landlock says so too.
-  process_control(PR_SET_DUMPABLE, 0);
+  close_fd(child_pidfd);
   while (supervised) {
     PollEntry entries[2] = {{warden.socket_fd, kPollIn, 0}, {warden.signal_fd, kPollIn, 0}};
     poll_for(entries, 2, -1);
