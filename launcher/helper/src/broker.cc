@@ -143,6 +143,28 @@ void serve(long size) {
   }
 }
 
+constexpr long kFutexWait = 0;
+constexpr long kFutexWake = 1;
+
+void tell_ready(wire::StatusPage& page) {
+  __atomic_store_n(&page.broker_ready, 1, __ATOMIC_RELEASE);
+  raw_call(__NR_futex, address(&page.broker_ready), kFutexWake, 1, 0, 0, 0);
+}
+
+// The program may make calls as soon as it is executed, and the end of the report pipe says that it
+// is: so nobody else may have that open any more.
+long wait_for_broker(wire::StatusPage& page) {
+  constexpr int64_t kPatience[2] = {10, 0};  // struct timespec
+  while (__atomic_load_n(&page.broker_ready, __ATOMIC_ACQUIRE) == 0) {
+    const long result =
+        raw_call(__NR_futex, address(&page.broker_ready), kFutexWait, 0, address(kPatience), 0, 0);
+    if (result < 0 && result != -kEagain && result != -kEintr) {
+      return result;
+    }
+  }
+  return 0;
+}
+
 // Leaves nothing of the launch child's: descriptors, the page that is read as its word, signals.
 void become_broker(int socket_fd, wire::StatusPage& page) {
   const int32_t keep[] = {socket_fd};
@@ -150,6 +172,7 @@ void become_broker(int socket_fd, wire::StatusPage& page) {
   process_control(PR_SET_NAME, address("aasm-broker"));
   process_control(PR_SET_DUMPABLE, 0);
   close_all_except(keep, 1);
+  tell_ready(page);
   raw_call(__NR_munmap, address(&page), wire::kStatusSize);
   raw_call(__NR_chdir, address("/"));
   // struct kernel_sigaction: handler, flags, restorer, mask.
@@ -181,7 +204,7 @@ long start_broker(const Frame& frame, wire::StatusPage& page) {
     run_broker(frame.header->broker_fd, page);
   }
   close_fd(frame.header->broker_fd);
-  return pid < 0 ? pid : 0;
+  return pid < 0 ? pid : wait_for_broker(page);
 }
 
 }  // namespace aasm::helper

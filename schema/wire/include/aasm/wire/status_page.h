@@ -65,11 +65,11 @@ struct StatusPage {
   uint32_t size;  // kStatusSize
   int32_t warden_pid;
   int32_t child_pid;
-  int32_t inside_pid;   // who ran the inside half: the child, or a descendant of it in a probe
-  int32_t listener_fd;  // number in the child, -1 before there is one
-  int32_t exec_errno;   // of a failed exec, else 0
-  int32_t broker_pid;   // 0 where there is none
-  int32_t reserved;
+  int32_t inside_pid;    // who ran the inside half: the child, or a descendant of it in a probe
+  int32_t listener_fd;   // number in the child, -1 before there is one
+  int32_t exec_errno;    // of a failed exec, else 0
+  int32_t broker_pid;    // 0 where there is none
+  int32_t broker_ready;  // 1 once the broker holds nothing of the launch child's; a futex word
   StepReport steps[kMaxSteps];
   ScriptResult results[kMaxScriptEntries];
 };
