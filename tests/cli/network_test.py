@@ -238,6 +238,18 @@ class Egress(NetworkCase):
         self.assertEqual(claims["network_egress"]["claim"], "denied_before_execution")
         self.assertEqual(claims["name_resolution"]["boundary"], "proved")
 
+    def test_a_program_may_call_before_the_broker_has_had_its_first_moment(self):
+        """Under load a program was ended, since the broker still had open what tells that it was executed."""
+        folder = self.root / "late"
+        folder.mkdir()
+        shutil.copy(aasm_case.AASM, folder / "aasm")
+        shutil.copy(pathlib.Path(aasm_case.AASM).with_name("aasm-launch-helper-late-broker"), folder / "aasm-launch-helper")
+        code = f"import socket; s = socket.socket(); print(s.connect_ex(('127.0.0.1', {self.other})))"
+        done = subprocess.run([folder / "aasm", "run", "exec", "--policy", self.policy, "--", "/usr/bin/python3", "-S", "-c", code],
+                              env=self.env, cwd=self.work, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{errno.EACCES}\n"), done.stderr)
+        self.assertEqual([e["count"] for e in self.network_events()], [1])
+
     # A sibling thread flips the port; what is judged is what is connected to.
     def test_a_flipped_port_never_leads_to_the_denied_one(self):
         rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))

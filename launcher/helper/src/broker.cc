@@ -10,6 +10,11 @@
 
 AASM_HELPER_HANDLER;
 
+// Of a build made for tests.
+#ifndef AASM_HELPER_LATE_BROKER
+#define AASM_HELPER_LATE_BROKER 0
+#endif
+
 namespace aasm::helper {
 
 namespace {
@@ -168,6 +173,10 @@ long wait_for_broker(wire::StatusPage& page) {
 // Leaves nothing of the launch child's: descriptors, the page that is read as its word, signals.
 void become_broker(int socket_fd, wire::StatusPage& page) {
   const int32_t keep[] = {socket_fd};
+  if (AASM_HELPER_LATE_BROKER != 0) {
+    constexpr int64_t kLate[2] = {0, 300000000};  // struct timespec
+    raw_call(__NR_nanosleep, address(kLate), 0);
+  }
   change_mask(kBlock, ~0ULL);
   process_control(PR_SET_NAME, address("aasm-broker"));
   process_control(PR_SET_DUMPABLE, 0);
