@@ -175,11 +175,11 @@ bool leave_warned(const ResolvedPolicy& before, const Changed& changed, const Pl
       warned.emplace(static_cast<std::size_t>(id - ids.begin()), one.code + ": " + one.where.text);
     }
   }
-  for (auto one = warned.rbegin(); one != warned.rend(); ++one) {
-    const auto at = lesson.additions.begin() + static_cast<std::ptrdiff_t>(one->first);
-    lesson.left_out.push_back({list_name(at->list) + " " + at->what, one->second, at->by});
+  std::for_each(warned.rbegin(), warned.rend(), [&lesson](const auto& one) {
+    const auto at = lesson.additions.begin() + static_cast<std::ptrdiff_t>(one.first);
+    lesson.left_out.push_back({list_name(at->list) + " " + at->what, one.second, at->by});
     lesson.additions.erase(at);
-  }
+  });
   return !warned.empty();
 }
 

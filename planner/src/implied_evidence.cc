@@ -37,7 +37,7 @@ const PolicyRule* grant_of_processes(const Requirement& requirement) {
   return found == requirement.rules.end() ? nullptr : &*found;
 }
 
-void raise(Requirement& requirement, const PolicyRule* cause, std::string reason,
+void raise(Requirement& requirement, const PolicyRule* cause, const std::string& reason,
            EvidenceWish needed, std::vector<schema::PolicyGap>& gaps) {
   if (cause == nullptr || requirement.evidence >= needed) {
     return;

@@ -200,10 +200,10 @@ class Learner {
     if (context_.home && path_covers(path, *context_.home)) {
       return "it holds the home of the user";
     }
-    static const std::set<std::string> kReadable = {"/bin",   "/dev", "/lib",  "/lib32",
-                                                    "/lib64", "/opt", "/proc", "/sbin",
-                                                    "/sys",   "/tmp", "/usr"};
-    const bool harmless = write ? path == "/tmp" : kReadable.contains(path);
+    static const std::set<std::string> readable = {"/bin",   "/dev", "/lib",  "/lib32",
+                                                   "/lib64", "/opt", "/proc", "/sbin",
+                                                   "/sys",   "/tmp", "/usr"};
+    const bool harmless = write ? path == "/tmp" : readable.contains(path);
     if (is_wide(path, std::nullopt) && !harmless) {
       return "it is too wide";
     }

@@ -12,7 +12,7 @@ namespace {
 using Paths = std::map<std::string, Asking>;
 
 // A path stands before those that it covers.
-Paths without_covered(Paths asked) {
+Paths without_covered(Paths&& asked) {
   Paths kept;
   for (auto& [path, by] : asked) {
     const auto cover = std::find_if(kept.begin(), kept.end(), [&path = path](const auto& one) {

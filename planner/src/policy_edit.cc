@@ -44,8 +44,9 @@ std::string entry_lines(const std::vector<ListEntry>& entries, const std::string
                         const std::string& before, const std::string& between) {
   std::string text;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    text += indent + "# " + entries[i].comment + "\n" + indent + before + entries[i].value;
-    text += (i + 1 < entries.size() ? between : "") + "\n";
+    text.append(indent).append("# ").append(entries[i].comment).append("\n");
+    text.append(indent).append(before).append(entries[i].value);
+    text.append(i + 1 < entries.size() ? between : "").append("\n");
   }
   return text;
 }
