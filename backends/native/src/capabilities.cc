@@ -15,29 +15,23 @@ using schema::Prerequisite;
 using schema::PrerequisiteStatus;
 using schema::ProbeAttempt;
 
-constexpr const char* kUnseenOfFiles =
-    "Landlock does not restrict stat, access, readlink, chdir, getxattr, listxattr, file_getattr, "
-    "statfs, open with O_PATH, inotify_add_watch and fanotify_mark: names, sizes, attributes and "
-    "the times of changes of files outside the grants stay visible, aasm's own included";
-
-constexpr const char* kAdvisoryExecution =
-    "execution is checked where a file is executed, not by a loader or an interpreter that reads a "
-    "granted script; an anonymous memory file is refused by the decision on the call alone, with "
-    "evidence decisions, which a caller passes that changes the call after it: of both, control of "
-    "execution is advisory";
-
-constexpr const char* kAskedExecution =
-    "an execution that is allowed is recorded as what was asked; the kernel reads the name anew, "
-    "and Landlock refuses what it then finds without a record where no grant covers it, the "
-    "interpreter of a script and the loader of a program among it";
-
+// Sentences of several lines: no comma is missing.
+// NOLINTBEGIN(bugprone-suspicious-missing-comma)
 std::vector<std::string> set_up_limitations(Domain domain) {
   switch (domain) {
     case Domain::kFilesystemRead:
       return {
-          kUnseenOfFiles,
-          kAdvisoryExecution,
-          kAskedExecution,
+          "Landlock does not restrict stat, access, readlink, chdir, getxattr, listxattr, "
+          "file_getattr, statfs, open with O_PATH, inotify_add_watch and fanotify_mark: names, "
+          "sizes, attributes and the times of changes of files outside the grants stay visible, "
+          "aasm's own included",
+          "execution is checked where a file is executed, not by a loader or an interpreter that "
+          "reads a granted script; an anonymous memory file is refused by the decision on the call "
+          "alone, with evidence decisions, which a caller passes that changes the call after it: "
+          "of both, control of execution is advisory",
+          "an execution that is allowed is recorded as what was asked; the kernel reads the name "
+          "anew, and Landlock refuses what it then finds without a record where no grant covers "
+          "it, the interpreter of a script and the loader of a program among it",
           "a file that may be executed and not read shows its contents to code that is preloaded "
           "into it",
           "of a denied directory a file that had another name elsewhere at launch, by a hard "
@@ -70,8 +64,6 @@ std::vector<std::string> set_up_limitations(Domain domain) {
   return {};
 }
 
-// Sentences of several lines: no comma is missing.
-// NOLINTBEGIN(bugprone-suspicious-missing-comma)
 std::vector<std::string> limitations_of(Domain domain) {
   switch (domain) {
     case Domain::kProcessCreation:
