@@ -144,6 +144,7 @@ class World:
         """A process outside, of the same user, that has the secret; returns (pid, where in its memory)."""
         process = self.start([str(self.shared.probe), "--decoy", "CANARY", str(self.outside / "secret.txt")])
         process.read_until("ready")
+        process.read_until("\n")  # the line may come in pieces
         return process.pid, process.output.split()[1]
 
     def close(self):
