@@ -23,12 +23,12 @@ using schema::RuleEffect;
 
 using Paths = std::map<std::string, Asking>;
 
-// Text that a policy can say: no byte that a reader of the policy or a terminal acts on.
+// Text that a policy can say: no character that a reader of the policy or a terminal acts on.
 bool can_be_written(const std::string& text) {
+  std::string shown = text;
+  std::erase(shown, '\\');  // which quoted() doubles
   return schema::is_valid_utf8(text) && text.find("${") == std::string::npos &&
-         std::none_of(text.begin(), text.end(), [](char one) {
-           return static_cast<unsigned char>(one) < 0x20 || one == 0x7f;
-         });
+         schema::escape_for_display(shown) == shown;
 }
 
 std::string quoted(const std::string& text) {

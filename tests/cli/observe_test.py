@@ -344,6 +344,15 @@ class Learning(ObserveCase):
         self.assertIn("a policy cannot safely say this name", text)
         self.assertNotIn("\n+", text.split("\n+++", 1)[-1].split("\n", 1)[-1] if "\n+++" in text else "")
 
+    def test_a_name_that_turns_the_reading_direction_keeps_nothing_else_from_being_learned(self):
+        odd, plain = self.outside / "a\u202eb", self.outside / "plain"
+        for file in (odd, plain):
+            file.write_text("")
+        self.observe("import os, sys\nfor name in ('a\\u202eb', 'plain'): open(os.path.join(sys.argv[1], name)).close()", self.outside)
+        text = self.learn()
+        self.assertIn("a policy cannot safely say this name", text)
+        self.assertIn(f'"{plain}"', text)
+
     def test_as_json_and_into_a_file(self):
         self.observe("import sys; open(sys.argv[1]).read()", self.secret)
         lesson = json.loads(self.learn("--format", "json"))

@@ -198,9 +198,14 @@ TEST_F(LearnTest, NamesThatAPolicyCannotSayAreLeftOut) {
   for (const char* path : {"/srv/d/a\nb", "/srv/d/${HOME}", "/srv/d/\xff"}) {
     read(path);
   }
+  // What turns the reading direction, ends a line in YAML or begins a sequence of a terminal's.
+  for (const char* path :
+       {"/srv/d/a\u202e", "/srv/d/a\u0085", "/srv/d/a\u2028", "/srv/d/a\u009b"}) {
+    read(path);
+  }
   read("/srv/d/quote\"back\\slash");
   EXPECT_EQ(additions(), (Texts{"filesystem.read \"/srv/d/quote\\\"back\\\\slash\" 1"}));
-  EXPECT_EQ(left_out().size(), 3U);
+  EXPECT_EQ(left_out().size(), 7U);
 }
 
 TEST_F(LearnTest, TheOrderOfEventsDoesNotMatter) {
