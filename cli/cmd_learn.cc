@@ -58,14 +58,6 @@ std::string asking_text(const Asking& by) {
          joined(by.operations, by.operations.size()) + ") of run " + joined(by.runs, kRunsShown);
 }
 
-std::string list_name(const std::vector<std::string>& list) {
-  std::string name;
-  for (const std::string& key : list) {
-    name += (name.empty() ? "" : ".") + key;
-  }
-  return name;
-}
-
 std::vector<planner::ListEntries> entries_of(const std::vector<Addition>& additions) {
   std::vector<planner::ListEntries> lists;
   for (const Addition& one : additions) {
@@ -95,7 +87,7 @@ std::vector<std::string> new_ids(const ResolvedPolicy& policy, const std::vector
   std::map<std::string, std::size_t> next;
   std::vector<std::string> ids;
   for (const Addition& one : all) {
-    const std::string list = list_name(one.list);
+    const std::string list = planner::list_name(one.list);
     const auto at = next.emplace(list, entries_in(policy, list)).first;
     ids.push_back(list + "[" + std::to_string(at->second++) + "]");
   }
@@ -153,7 +145,7 @@ void leave_missing(Lesson& lesson) {
   std::vector<Addition> kept;
   for (Addition& one : lesson.additions) {
     if (one.list[1] == "write" && !planner::path_exists(one.what)) {
-      lesson.left_out.push_back({list_name(one.list) + " " + one.what,
+      lesson.left_out.push_back({planner::list_name(one.list) + " " + one.what,
                                  "it is not there, and a path to write has to be before the start",
                                  std::move(one.by)});
     } else {
@@ -177,7 +169,7 @@ bool leave_warned(const ResolvedPolicy& before, const Changed& changed, const Pl
   }
   std::for_each(warned.rbegin(), warned.rend(), [&lesson](const auto& one) {
     const auto at = lesson.additions.begin() + static_cast<std::ptrdiff_t>(one.first);
-    lesson.left_out.push_back({list_name(at->list) + " " + at->what, one.second, at->by});
+    lesson.left_out.push_back({planner::list_name(at->list) + " " + at->what, one.second, at->by});
     lesson.additions.erase(at);
   });
   return !warned.empty();
@@ -195,7 +187,7 @@ std::string left_out_lines(const Lesson& lesson) {
 JsonValue lesson_json(const Lesson& lesson, const std::string& diff) {
   JsonValue::Array additions;
   for (const Addition& one : lesson.additions) {
-    additions.push_back(JsonValue::Object{{"list", list_name(one.list)},
+    additions.push_back(JsonValue::Object{{"list", planner::list_name(one.list)},
                                           {"entry", one.what},
                                           {"events", one.by.events},
                                           {"runs", joined(one.by.runs, one.by.runs.size())}});

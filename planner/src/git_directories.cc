@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "aasm/planner/paths.h"
 #include "aasm/planner/workspace.h"
 
 namespace aasm::planner {
@@ -37,10 +38,6 @@ std::string resolved(const WorkspaceHost& host, const std::string& path) {
   return walked && walked->exists ? walked->resolved : std::string();
 }
 
-std::string parent(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-}
-
 // What a submodule's settings say of the place of its files (`core.worktree`).
 bool names_worktree(const WorkspaceHost& host, const std::string& own) {
   constexpr std::string_view kKey = "worktree = ";
@@ -63,7 +60,7 @@ bool points_back(const WorkspaceHost& host, const std::vector<std::string>& dire
     return names_worktree(host, own);
   }
   const std::optional<std::string> back = line_of(host, own + "/gitdir", "");
-  return back && parent(own) == directories.back() + "/worktrees" &&
+  return back && directory_of(own) == directories.back() + "/worktrees" &&
          resolved(host, from_directory(*back, own)) == resolved(host, host.workdir + "/.git");
 }
 

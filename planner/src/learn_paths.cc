@@ -50,11 +50,6 @@ void merge(Asking& into, const Asking& more) {
   into.operations.insert(more.operations.begin(), more.operations.end());
 }
 
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
 bool is_wide(const std::string& path, const std::optional<std::string>& home) {
   return std::count(path.begin(), path.end(), '/') < 2 || (home && path_covers(path, *home));
 }

@@ -21,9 +21,6 @@ std::map<std::string, Asking> generalise(
     std::map<std::string, Asking> asked,
     const std::function<bool(const std::string& directory)>& may_stand);
 
-// "/a/b" of "/a/b/c"; "/" of "/a".
-std::string directory_of(const std::string& path);
-
 // What changes from run to run stands for itself: below /proc/NUMBER, /proc.
 std::string without_process_number(const std::string& path);
 

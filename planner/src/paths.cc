@@ -1,5 +1,6 @@
 #include "aasm/planner/paths.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,10 @@ bool path_covers(std::string_view upper, std::string_view path) {
     return false;
   }
   return path.size() == upper.size() || upper == "/" || path[upper.size()] == '/';
+}
+
+std::string directory_of(const std::string& path) {
+  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
 
 }  // namespace aasm::planner

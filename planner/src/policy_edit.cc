@@ -140,6 +140,14 @@ Result<void> insert(std::string_view text, const YamlNode& root, const ListEntri
 
 }  // namespace
 
+std::string list_name(const std::vector<std::string>& list) {
+  std::string name;
+  for (const std::string& key : list) {
+    name += (name.empty() ? "" : ".") + key;
+  }
+  return name;
+}
+
 Result<std::vector<Insertion>> plan_insertions(std::string_view document,
                                                const std::vector<ListEntries>& added) {
   const ParsedYaml parsed = parse_yaml(document);
@@ -148,11 +156,7 @@ Result<std::vector<Insertion>> plan_insertions(std::string_view document,
   }
   std::vector<Insertion> insertions;
   for (const ListEntries& one : added) {
-    std::string name;
-    for (const std::string& key : one.list) {
-      name += (name.empty() ? "" : ".") + key;
-    }
-    AASM_TRY_CONTEXT(insert(document, *parsed.root, one, insertions), name);
+    AASM_TRY_CONTEXT(insert(document, *parsed.root, one, insertions), list_name(one.list));
   }
   std::stable_sort(insertions.begin(), insertions.end(),
                    [](const Insertion& a, const Insertion& b) { return a.offset < b.offset; });

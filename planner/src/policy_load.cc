@@ -1,12 +1,12 @@
 #include "policy_load.h"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "aasm/planner/paths.h"
 #include "aasm/schema/enum_names.h"
 #include "aasm/schema/utf8.h"
 
@@ -19,10 +19,6 @@ constexpr std::size_t kMaxDocuments = std::size(schema::EnumNames<PolicyScope>::
 
 std::string shown(const std::string& text) {
   return "`" + schema::escape_for_display(text) + "`";
-}
-
-std::string directory_of(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
 }
 
 class DocumentLoader {

@@ -1,6 +1,5 @@
 #include "aasm/planner/workspace.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -49,10 +48,6 @@ constexpr std::array<Manager, 8> kManagers = {{{"/.cargo/bin", ".cargo/bin"},
 constexpr std::array<std::string_view, 7> kSettings = {
     ".gitconfig",      ".config/git/config", ".config/git/ignore", ".cargo/config.toml",
     ".cargo/registry", ".cargo/git",         "go/pkg/mod"};
-
-std::string directory_of(const std::string& path) {
-  return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-}
 
 std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);

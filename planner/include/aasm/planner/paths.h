@@ -27,4 +27,7 @@ schema::Result<std::string> normalised_path(std::string_view text);
 // /usr2. Both as normalised_path() gives them.
 bool path_covers(std::string_view upper, std::string_view path);
 
+// The directory that an absolute path is in; of the root, the root.
+std::string directory_of(const std::string& path);
+
 }  // namespace aasm::planner

@@ -22,6 +22,9 @@ struct ListEntries {
   std::vector<ListEntry> entries;
 };
 
+// The keys as a reference to the list: "filesystem.read.allow".
+std::string list_name(const std::vector<std::string>& list);
+
 // Text that is put in before the byte at `offset` of what was read.
 struct Insertion {
   std::size_t offset = 0;
