@@ -193,6 +193,31 @@ class WhatStays(ObserveCase):
         self.assertEqual({(c["inside"]["outcome"], c["channel"]) for c in canaries}, {("refused", "reported")})
         self.assert_verified()
 
+    def test_attributes_of_its_files_and_what_proc_has_of_its_processes_stay(self):
+        self.observe("""
+            import errno, os, sys
+            def refused(call):
+                try: call()
+                except OSError as error: assert error.errno == errno.EACCES, error
+                else: raise AssertionError(call)
+            home, policy = sys.argv[1:]
+            held = os.open(policy, os.O_RDONLY)
+            for path in (home, home + "/keys", home + "/ledger.db", policy):
+                refused(lambda: os.chmod(path, 0o777))
+                refused(lambda: os.utime(path, (1, 1)))
+            refused(lambda: os.fchmod(held, 0o666))
+            ours = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if os.getppid() <= pid < os.getpid()
+                    and open(f"/proc/{pid}/comm").read().strip() == "aasm-warden"]
+            assert ours == [os.getppid()], (ours, os.getppid())
+            for name in ("oom_score_adj", "coredump_filter"):
+                refused(lambda: open(f"/proc/{ours[0]}/{name}", "w"))
+            os.utime(sys.argv[0] if os.path.exists(sys.argv[0]) else ".", (1, 1))  # what is not aasm's goes
+        """, self.home, self.policy)
+        rules = {e["rule"] for e in self.denials()}
+        self.assertEqual(rules, {"self_protection.aasm_files", "self_protection.own_processes"})
+        self.assertGreater((self.home / "ledger.db").stat().st_mtime, 1)
+        self.assert_verified()
+
     def test_a_home_that_a_link_leads_to_is_kept_by_both_names(self):
         link = self.root / "link"
         link.symlink_to(self.home)

@@ -209,12 +209,6 @@ bool is_refusal(int os_errno) {
   return os_errno == EACCES || os_errno == EPERM || os_errno == EROFS || os_errno == EXDEV;
 }
 
-FileVerdict unrecorded() {
-  FileVerdict verdict;
-  verdict.recorded = false;
-  return verdict;
-}
-
 FileVerdict allowed(const FileSpec& spec, const FileCall& call) {
   const FileOperation operation = call.operations.front();
   Granted granted = granted_for(spec, operation, call.file);
@@ -235,6 +229,12 @@ FileVerdict allowed(const FileSpec& spec, const FileCall& call) {
 }
 
 }  // namespace
+
+FileVerdict unrecorded() {
+  FileVerdict verdict;
+  verdict.recorded = false;
+  return verdict;
+}
 
 std::string_view operation_word(FileOperation operation) {
   switch (operation) {

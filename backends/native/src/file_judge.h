@@ -71,6 +71,9 @@ struct FileVerdict {
   schema::Event event;
 };
 
+// The call is made or was answered, and nothing of it is an event.
+FileVerdict unrecorded();
+
 // What open(2) with these flags does; nothing with O_PATH. `exists`: the file it leads to.
 std::vector<FileOperation> open_operations(int flags, bool exists);
 

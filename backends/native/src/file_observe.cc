@@ -42,12 +42,7 @@ void deny(const std::string& path, Domain domain, FileSpec& spec) {
   spec.denials.push_back({kOwnFiles, domain, place, ways_to(place)});
 }
 
-FileVerdict unrecorded() {
-  FileVerdict verdict;
-  verdict.recorded = false;
-  return verdict;
-}
-
+// Of the host: EXDEV may be another filesystem, and Landlock grants everything.
 bool is_refusal(int os_errno) {
   return os_errno == EACCES || os_errno == EPERM || os_errno == EROFS;
 }

@@ -27,6 +27,18 @@ void add_creation_control(const PreparedFacts& facts, std::vector<Control>& cont
   controls.push_back(std::move(control));
 }
 
+// No step of the helper's: the supervisor does it, which is there already.
+Control supervisors_control(const PreparedFacts& facts, std::string id, std::string mechanism,
+                            std::string rule) {
+  Control control = control_of(facts, std::move(id), Domain::kResource, Step::kExec);
+  control.purpose = Purpose::kPolicy;
+  control.mechanism = std::move(mechanism);
+  control.installed = true;
+  control.os_errno = 0;
+  control.rules = {std::move(rule)};
+  return control;
+}
+
 }  // namespace
 
 void add_limit_controls(const PreparedFacts& facts, std::vector<Control>& controls) {
@@ -41,25 +53,14 @@ void add_limit_controls(const PreparedFacts& facts, std::vector<Control>& contro
   }
   const auto memory = memory_limit(facts.request.spec.requirements);
   if (memory && facts.memory_limited) {
-    // No step of the helper's: the supervisor puts the launch child into the group.
-    Control control = control_of(facts, "memory_bytes", Domain::kResource, Step::kExec);
-    control.purpose = Purpose::kPolicy;
-    control.mechanism = "cgroup";
-    control.installed = true;
-    control.os_errno = 0;
-    control.rules = {memory->rule};
+    Control control = supervisors_control(facts, "memory_bytes", "cgroup", memory->rule);
     control.note = "the tree together has at most " + std::to_string(memory->bytes) +
                    " bytes of memory and page cache; beyond, the kernel kills one of its processes";
     controls.push_back(std::move(control));
   }
   if (const auto clock = wall_clock(facts.request.spec.requirements)) {
-    // No step of the helper's: the supervisor, which is there already, keeps it from the start on.
-    Control control = control_of(facts, "wall_clock_seconds", Domain::kResource, Step::kExec);
-    control.purpose = Purpose::kPolicy;
-    control.mechanism = "supervisor_clock";
-    control.installed = true;
-    control.os_errno = 0;
-    control.rules = {clock->rule};
+    Control control =
+        supervisors_control(facts, "wall_clock_seconds", "supervisor_clock", clock->rule);
     control.note = "after " + std::to_string(clock->limit.count()) +
                    " s by the monotonic clock the program is sent SIGTERM, and " +
                    std::to_string(planner::kWallClockGrace.count()) + " s later the tree is killed";
