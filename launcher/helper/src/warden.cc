@@ -159,8 +159,9 @@ Outcome prepare_warden(const Frame& frame, Warden& warden) {
 }
 
 void run_warden(Warden& warden, int child_pidfd) {
-  // A pipe of the user's must see its end when the program closes it; so we hold nothing. The launch
-  // child goes on once the supervisor knows it, and then the end of the report pipe is its exec.
+  // A pipe of the user's must see its end when the program closes it; so we hold nothing. The
+  // launch child goes on once the supervisor knows it, and then the end of the report pipe is its
+  // exec.
   int32_t keep[] = {warden.socket_fd, warden.signal_fd, warden.proc_fd, warden.children_fd,
                     child_pidfd};
   sort_ascending(keep, 5);
