@@ -61,6 +61,11 @@ std::string refused_text(const schema::PlanRefused& refused) {
 }
 
 std::string ending_text(const launcher::SessionEnd& end) {
+  if (end.boundary_failed && end.evidence_error) {
+    return error_line(*end.evidence_error) +
+           "  what keeps the boundary failed; the program was ended\n" +
+           "  to do: " + planner::advice_for_failed_boundary() + "\n";
+  }
   if (end.evidence_error) {
     return error_line(*end.evidence_error) + "  the run's evidence could not be written; " +
            (end.program_started ? "the program was ended\n" : "the program was not started\n") +

@@ -174,6 +174,7 @@ class Session {
     Result<schema::ProcessExited> exited = running_->finish();
     end_.times.program_us = watch_.lap_us();
     if (!exited) {
+      end_.boundary_failed = true;
       return std::move(exited).error();
     }
     if (clock_->over() && exited->cause != schema::ExitCause::kEvidenceFailure) {
@@ -183,8 +184,8 @@ class Session {
     end_.exited = *exited;
     recorder_.submit(*exited);
     if (exited->cause == schema::ExitCause::kEvidenceFailure && !end_.evidence_error) {
-      end_.evidence_error = Error(schema::ErrorCode::kUnavailable,
-                                  "the warden or the decision channel of the run failed");
+      end_.evidence_error = running_->fault();
+      end_.boundary_failed = true;
     }
     return {};
   }

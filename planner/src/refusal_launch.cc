@@ -224,4 +224,9 @@ std::string advice_for(schema::RunEnding ending) {
   return {};
 }
 
+std::string advice_for_failed_boundary() {
+  return "`aasm verify` shows what was recorded until then; run it again, and when nobody ended a "
+         "process of aasm, report what is named above";
+}
+
 }  // namespace aasm::planner

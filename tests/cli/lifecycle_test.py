@@ -50,10 +50,13 @@ class Lifecycle(aasm_case.AasmCase):
             self.wait_for(lambda pid=pid: not self.alive(pid), f"the end of {pid}")
 
     def assert_evidence_failure(self, process):
-        process.communicate(timeout=40)
+        _, errors = process.communicate(timeout=40)
         self.assertEqual(process.returncode, 122)
         [closed] = self.bodies("run.closed")
         self.assertEqual((closed["ending"], closed["program_started"]), ("evidence_failure", True))
+        self.assertIn("the warden failed: ", closed["detail"])
+        self.assertIn(closed["detail"], errors)
+        self.assertNotIn("make room", errors)
         [exited] = self.bodies("process.exited")
         self.assertEqual(exited["cause"], "evidence_failure")
         status, report = self.verify_json("--run", self.runs()[0]["run"])

@@ -531,10 +531,15 @@ class Broker(NetworkCase):
                 for pid in pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()}
         [broker] = [int(p) for p in pids if pathlib.Path(f"/proc/{p}/comm").read_text() == "aasm-broker\n"]
         os.kill(broker, signal.SIGKILL)
-        process.communicate(timeout=20)
-        self.assertNotEqual(process.returncode, 0)
+        _, errors = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 122)
         [exited] = self.bodies("process.exited")
         self.assertEqual(exited["cause"], "evidence_failure")
+        [closed] = self.bodies("run.closed")
+        self.assertEqual(closed["ending"], "evidence_failure")
+        self.assertIn("decision channel failed, broker: ", closed["detail"])
+        self.assertIn(closed["detail"], errors)
+        self.assertNotIn("make room", errors)
 
     # Case 39.
     def test_descriptors_of_supervisor_and_broker_stay_flat(self):

@@ -28,6 +28,7 @@ import fixed_cases
 import key_scenarios
 import file_scenarios
 import network_scenarios
+import origin_scenarios
 import outside_mutations
 import part_scenarios
 import promise_scenarios
@@ -42,7 +43,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = (("body", 38), ("rows", 19), ("bytes", 11), ("wal", 4), ("receipt", 7), ("trust", 4), ("head", 3),
           *((name, share) for name, _shape, share in outside_mutations.SHAPES))
 SCENARIOS = (scenarios.SCENARIOS + promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS + file_scenarios.SCENARIOS + key_scenarios.SCENARIOS
-             + revocation_scenarios.SCENARIOS + part_scenarios.SCENARIOS)
+             + revocation_scenarios.SCENARIOS + part_scenarios.SCENARIOS + origin_scenarios.SCENARIOS)
 
 
 class Comparison:

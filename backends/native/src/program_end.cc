@@ -29,4 +29,11 @@ schema::ProcessExited describe_end(const std::optional<ChildExit>& exit,
   return exited;
 }
 
+schema::Error lost_warden(const std::optional<schema::Error>& error) {
+  return error ? schema::Error(error->code(), "the warden failed: " + error->message(),
+                               error->os_errno())
+               : schema::Error(schema::ErrorCode::kUnavailable,
+                               "the warden failed: it did not tell how the program ended");
+}
+
 }  // namespace aasm::backend_native

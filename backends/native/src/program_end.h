@@ -15,4 +15,7 @@ schema::ProcessExited describe_end(const std::optional<ChildExit>& exit,
                                    std::chrono::steady_clock::time_point started,
                                    std::int64_t descendants_killed);
 
+// Why the end of a run is not known. No `error`: the warden lives and has not told it.
+schema::Error lost_warden(const std::optional<schema::Error>& error);
+
 }  // namespace aasm::backend_native

@@ -126,10 +126,21 @@ Result<ProcessExited> NativeRunning::finish() {
   }
   helper_.dismiss_warden();
   if (!exit) {
+    warden_error_ = exit.error();
     forced_cause_ = ExitCause::kEvidenceFailure;
     return end_of(std::nullopt);
   }
   return end_of(*exit);
+}
+
+schema::Error NativeRunning::fault() const {
+  if (const std::optional<planner::LaunchFailure> failure = channel_->failure();
+      failure && !warden_error_) {
+    return schema::Error(schema::ErrorCode::kUnavailable,
+                         "the decision channel failed, " + failure->step + ": " + failure->detail,
+                         failure->os_errno);
+  }
+  return lost_warden(warden_error_);
 }
 
 ProcessExited NativeRunning::end_of(const std::optional<ChildExit>& exit) const {

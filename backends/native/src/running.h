@@ -54,6 +54,7 @@ class NativeRunning final : public planner::RunningExecution {
   void terminate(schema::ExitCause cause) override;
   schema::Result<schema::ProcessExited> finish() override;
   schema::ChannelTotals channel() const override { return channel_->totals(); }
+  schema::Error fault() const override;
 
  private:
   explicit NativeRunning(Parts parts);
@@ -74,6 +75,7 @@ class NativeRunning final : public planner::RunningExecution {
   std::optional<schema::ExitCause> forced_cause_;
   std::int64_t descendants_killed_ = 0;
   std::optional<schema::Error> tree_error_;
+  std::optional<schema::Error> warden_error_;
 };
 
 }  // namespace aasm::backend_native

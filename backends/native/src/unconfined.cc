@@ -87,6 +87,7 @@ class UnconfinedRun final : public planner::RunningExecution {
     [[maybe_unused]] const int told = eventfd_write(terminated_.get(), 1);
   }
   schema::ChannelTotals channel() const override { return {}; }
+  Error fault() const override { return lost_warden(warden_error_); }
 
   Result<ProcessExited> finish() override {
     Result<std::optional<ChildExit>> exit = helper_.wait_exit(milliseconds(0));
@@ -96,6 +97,9 @@ class UnconfinedRun final : public planner::RunningExecution {
     }
     if (tree_error_) {
       return *tree_error_;
+    }
+    if (!exit) {
+      warden_error_ = exit.error();
     }
     const std::optional<ChildExit> known = exit ? *exit : std::nullopt;
     ProcessExited exited = describe_end(known, started_at_, descendants_killed_);
@@ -127,6 +131,7 @@ class UnconfinedRun final : public planner::RunningExecution {
   std::optional<ExitCause> forced_cause_;
   std::int64_t descendants_killed_ = 0;
   std::optional<Error> tree_error_;
+  std::optional<Error> warden_error_;
 };
 
 LaunchFailure exec_failure(const std::string& detail, int os_errno) {

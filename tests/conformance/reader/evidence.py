@@ -62,4 +62,4 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
         return False
     return any(control["installed"] and control["purpose"] == "policy" and data["rule"] in control["rules"]
                and control["mechanism"] == data["mechanism"]
-               and accepted(facts, record) and record.position < started.position for record, control in facts.controls())
+               and accepted(facts, record) and usable(facts, record) for record, control in facts.controls())

@@ -64,7 +64,8 @@ struct SessionEnd {
   std::optional<schema::ProcessExited> exited;    // when the program ran and its end was seen
   std::string notice;                             // of request.notice
   std::optional<schema::Error> evidence_error;    // ending evidence_failure
-  std::optional<schema::ClosedRun> closed;        // absent when closing could not be recorded
+  bool boundary_failed = false;             // it is of the warden or the channel, not of the ledger
+  std::optional<schema::ClosedRun> closed;  // absent when closing could not be recorded
   bool proof_lost = false;  // the caller's: a receipt or report that was asked for is not written
   PhaseTimes times;
 };

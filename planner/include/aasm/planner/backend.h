@@ -104,6 +104,10 @@ class RunningExecution {
 
   // Final after finish().
   virtual schema::ChannelTotals channel() const = 0;
+
+  // After a finish() with the cause evidence_failure, when no terminate() gave it: what of the
+  // boundary failed.
+  virtual schema::Error fault() const = 0;
 };
 
 struct StartOutcome {

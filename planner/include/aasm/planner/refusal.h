@@ -85,6 +85,9 @@ schema::Refusal refuse_nested_run();
 // one that finished.
 std::string advice_for(schema::RunEnding ending);
 
+// The same for an evidence_failure that is the warden's or the decision channel's.
+std::string advice_for_failed_boundary();
+
 // In the order of what has to be put right first, each once.
 void sort_refusals(std::vector<schema::Refusal>& refusals);
 
