@@ -90,6 +90,21 @@ def receipt_whose_record_0_names_another_origin(comparison: Comparison) -> Found
         "bad_signature", "origin_mismatch", "receipt_not_included"]
 
 
+def receipt_with_another_run_in_front(comparison: Comparison) -> Found:
+    """It stays one of the first run, whose key the second run's end was not signed with."""
+    ledgers, (first, second) = comparison.ledgers, comparison.ledgers.receipts[:2]
+    lines = second.split(b"\n")
+    extras = [json.loads(base64.b64decode(one.split(b"\n")[1][len(b"extra "):])) for one in (first, second)]
+    opened = next(one for one in extras[0]["records"] if b'"kind":"run.opened"' in base64.b64decode(one["dsse"]["payload"]))
+    extras[1]["records"].insert(1, opened)
+    lines[1] = b"extra " + base64.b64encode(profile.canonical(extras[1]))
+    target = comparison.place / "reworked"
+    target.write_bytes(b"\n".join(lines))
+    return comparison.compare(target, ledgers.home / "trust"), [
+        "receipt_not_included", "receipt_record_unexpected", "wrong_signer"]
+
+
 CASES: tuple[Callable[[Comparison], Found], ...] = (
     head_changed_that_a_later_log_key_signed, head_signed_by_one_log_key_and_badly_in_the_name_of_a_later_one,
-    policy_recorded_after_the_denial, tail_of_records_without_their_opening, receipt_whose_record_0_names_another_origin)
+    policy_recorded_after_the_denial, tail_of_records_without_their_opening, receipt_whose_record_0_names_another_origin,
+    receipt_with_another_run_in_front)

@@ -45,6 +45,9 @@ class ReceiptCheck {
   void check_position(const RecordView& view, const ReceiptRecord& record);
   std::optional<schema::PublicKey> signer_of(const RecordView& view);
   void check_authorship(RecordView& view);
+  void note_key_record(const RecordView& view);
+  bool note_opened(const RecordView& view, const schema::RunOpened& opened);
+  bool note_closed(const RecordView& view, const schema::RunClosed& closed);
   void note_body(const RecordView& view);
   void check_presence();
   void check_request();
@@ -199,52 +202,67 @@ void ReceiptCheck::check_authorship(RecordView& view) {
   keys_.judge_revocation(id, static_cast<std::uint64_t>(seq));
 }
 
-void ReceiptCheck::note_body(const RecordView& view) {
+void ReceiptCheck::note_key_record(const RecordView& view) {
   const std::int64_t seq = view.raw.seq;
-  const auto unexpected = [&] {
-    findings_.add(FindingCode::kReceiptRecordUnexpected, seq, {.actual = view.envelope->kind});
-  };
-  if (view.envelope->kind.starts_with("key.") &&
-      keys_.apply(seq, view.body ? &*view.body : nullptr)) {
+  if (keys_.apply(seq, view.body ? &*view.body : nullptr)) {
     references_.know(keys_);
     return;
   }
+  ++outcome_.coverage.skipped;
+  keys_.skip_key_record();
+  findings_.add(FindingCode::kRecordSkipped, seq, {.actual = view.envelope->kind});
+}
+
+// False when it is no such record of the receipt's run: the first run.opened stays what it is
+// about.
+bool ReceiptCheck::note_opened(const RecordView& view, const schema::RunOpened& opened) {
+  if (run_key_) {
+    return false;
+  }
+  run_ = view.envelope->run;
+  run_key_ = opened.run_key;
+  said_.run = run_.text();
+  said_.agent = opened.identity.agent_id;
+  said_.program = opened.program.display();
+  said_.isolation = schema::token(opened.isolation);
+  return crypto::is_acceptable_public_key(opened.run_key);
+}
+
+bool ReceiptCheck::note_closed(const RecordView& view, const schema::RunClosed& closed) {
+  const bool first = !std::exchange(closed_, true);
+  if (!first || view.envelope->run != run_) {
+    return false;
+  }
+  if (receipt_.index != static_cast<std::uint64_t>(view.raw.seq)) {
+    findings_.add(
+        FindingCode::kReceiptIndexMismatch, view.raw.seq,
+        {.expected = std::to_string(view.raw.seq), .actual = std::to_string(receipt_.index)});
+  }
+  said_.ending = schema::token(closed.ending);
+  said_.program_started = closed.program_started;
+  said_.records = closed.records;
+  said_.events = closed.channel.events;
+  said_.actions = closed.channel.actions;
+  said_.dropped = closed.channel.dropped;
+  return true;
+}
+
+void ReceiptCheck::note_body(const RecordView& view) {
   if (view.envelope->kind.starts_with("key.")) {
-    ++outcome_.coverage.skipped;
-    keys_.skip_key_record();
-    findings_.add(FindingCode::kRecordSkipped, seq, {.actual = view.envelope->kind});
+    note_key_record(view);
     return;
   }
-  if (!view.body) {
-    unexpected();
-    return;
+  bool expected = view.body && view.raw.seq == 0;
+  if (view.body) {
+    if (const auto* opened = std::get_if<schema::RunOpened>(&*view.body)) {
+      expected = note_opened(view, *opened);
+    } else if (const auto* closed = std::get_if<schema::RunClosed>(&*view.body)) {
+      expected = note_closed(view, *closed);
+    }
   }
-  if (const auto* opened = std::get_if<schema::RunOpened>(&*view.body)) {
-    if (run_key_ || !crypto::is_acceptable_public_key(opened->run_key)) {
-      unexpected();
-    }
-    run_ = view.envelope->run;
-    run_key_ = opened->run_key;
-    said_.run = run_.text();
-    said_.agent = opened->identity.agent_id;
-    said_.program = opened->program.display();
-    said_.isolation = schema::token(opened->isolation);
-  } else if (const auto* closed = std::get_if<schema::RunClosed>(&*view.body)) {
-    if (closed_ || view.envelope->run != run_) {
-      unexpected();
-    } else if (receipt_.index != static_cast<std::uint64_t>(seq)) {
-      findings_.add(FindingCode::kReceiptIndexMismatch, seq,
-                    {.expected = std::to_string(seq), .actual = std::to_string(receipt_.index)});
-    }
-    closed_ = true;
-    said_.ending = schema::token(closed->ending);
-    said_.program_started = closed->program_started;
-    said_.records = closed->records;
-    said_.events = closed->channel.events;
-    said_.actions = closed->channel.actions;
-    said_.dropped = closed->channel.dropped;
-  } else if (seq != 0) {
-    unexpected();
+  if (!expected) {
+    findings_.add(FindingCode::kReceiptRecordUnexpected, view.raw.seq,
+                  {.actual = view.envelope->kind});
   }
 }
 

@@ -202,8 +202,14 @@ TEST(ForgedReceiptTest, AMissingOrForeignRecordIsFailed) {
             (Codes{"receipt_record_missing", "receipt_record_unexpected", "key_unresolved"}));
   EXPECT_EQ(codes(judge_receipt(made.over({0, 1, 4}), forge)),
             (Codes{"wrong_signer", "receipt_record_unexpected"}));
-  EXPECT_EQ(codes(judge_receipt(made.over({0, 1, 3, 4}), forge)),
-            Codes{"receipt_record_unexpected"});
+}
+
+// It stays a receipt of its first run, whose key did not sign the second run's end.
+TEST(ForgedReceiptTest, ARunInFrontOfItsOwnIsFailed) {
+  const Forge forge = two_runs();
+  const VerifyReport report = judge_receipt(ForgedReceipt(forge).over({0, 1, 3, 4}), forge);
+  EXPECT_EQ(codes(report), (Codes{"wrong_signer", "receipt_record_unexpected"}));
+  EXPECT_EQ(value_at(report.json, "receipt/run"), nullptr);
 }
 
 TEST(ForgedReceiptTest, ARecordThatIsNotInTheTreeIsFailed) {
