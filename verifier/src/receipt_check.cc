@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "aasm/crypto/ed25519.h"
 #include "aasm/ledger_format/keys.h"
 #include "aasm/ledger_format/merkle.h"
 #include "aasm/ledger_format/note.h"
@@ -12,6 +11,7 @@
 #include "checkpoint_check.h"
 #include "key_positions.h"
 #include "payload_faults.h"
+#include "receipt_run.h"
 #include "record_view.h"
 #include "references.h"
 
@@ -30,7 +30,8 @@ class ReceiptCheck {
         outcome_(outcome),
         findings_(outcome.findings),
         keys_(request.trust, request.explicit_trust, outcome.findings),
-        references_(request, outcome.findings, outcome.coverage) {}
+        references_(request, outcome.findings, outcome.coverage),
+        run_(outcome.findings) {}
 
   void run();
 
@@ -46,10 +47,7 @@ class ReceiptCheck {
   std::optional<schema::PublicKey> signer_of(const RecordView& view);
   void check_authorship(RecordView& view);
   void note_key_record(const RecordView& view);
-  bool note_opened(const RecordView& view, const schema::RunOpened& opened);
-  bool note_closed(const RecordView& view, const schema::RunClosed& closed);
   void note_body(const RecordView& view);
-  void check_presence();
   void check_request();
 
   const VerifyRequest& request_;
@@ -59,10 +57,7 @@ class ReceiptCheck {
   KeyPositions keys_;
   References references_;
   ledger_format::SignedCheckpoint checkpoint_;
-  schema::RunId run_;
-  std::optional<schema::PublicKey> run_key_;
-  bool closed_ = false;
-  ReceiptOutcome said_;
+  ReceiptRun run_;
 };
 
 RecordView view_of(const ReceiptRecord& record) {
@@ -84,8 +79,7 @@ bool ReceiptCheck::read_checkpoint() {
     return false;
   }
   checkpoint_ = std::move(parsed).value();
-  said_.index = receipt_.index;
-  said_.tree_size = checkpoint_.checkpoint.size;
+  run_.begin(receipt_.index, checkpoint_.checkpoint.size);
   return true;
 }
 
@@ -175,7 +169,7 @@ void ReceiptCheck::check_position(const RecordView& view, const ReceiptRecord& r
 // Who must have signed the record, by its kind; run.opened comes before run.closed.
 std::optional<schema::PublicKey> ReceiptCheck::signer_of(const RecordView& view) {
   const bool by_host = !view.kind || ledger_format::is_signed_by_host(*view.kind);
-  return by_host ? keys_.signer_of(view.body ? &*view.body : nullptr) : run_key_;
+  return by_host ? keys_.signer_of(view.body ? &*view.body : nullptr) : run_.key();
 }
 
 void ReceiptCheck::check_authorship(RecordView& view) {
@@ -213,54 +207,10 @@ void ReceiptCheck::note_key_record(const RecordView& view) {
   findings_.add(FindingCode::kRecordSkipped, seq, {.actual = view.envelope->kind});
 }
 
-// False when it is no such record of the receipt's run: the first run.opened stays what it is
-// about.
-bool ReceiptCheck::note_opened(const RecordView& view, const schema::RunOpened& opened) {
-  if (run_key_) {
-    return false;
-  }
-  run_ = view.envelope->run;
-  run_key_ = opened.run_key;
-  said_.run = run_.text();
-  said_.agent = opened.identity.agent_id;
-  said_.program = opened.program.display();
-  said_.isolation = schema::token(opened.isolation);
-  return crypto::is_acceptable_public_key(opened.run_key);
-}
-
-bool ReceiptCheck::note_closed(const RecordView& view, const schema::RunClosed& closed) {
-  const bool first = !std::exchange(closed_, true);
-  if (!first || view.envelope->run != run_) {
-    return false;
-  }
-  if (receipt_.index != static_cast<std::uint64_t>(view.raw.seq)) {
-    findings_.add(
-        FindingCode::kReceiptIndexMismatch, view.raw.seq,
-        {.expected = std::to_string(view.raw.seq), .actual = std::to_string(receipt_.index)});
-  }
-  said_.ending = schema::token(closed.ending);
-  said_.program_started = closed.program_started;
-  said_.records = closed.records;
-  said_.events = closed.channel.events;
-  said_.actions = closed.channel.actions;
-  said_.dropped = closed.channel.dropped;
-  return true;
-}
-
 void ReceiptCheck::note_body(const RecordView& view) {
   if (view.envelope->kind.starts_with("key.")) {
     note_key_record(view);
-    return;
-  }
-  bool expected = view.body && view.raw.seq == 0;
-  if (view.body) {
-    if (const auto* opened = std::get_if<schema::RunOpened>(&*view.body)) {
-      expected = note_opened(view, *opened);
-    } else if (const auto* closed = std::get_if<schema::RunClosed>(&*view.body)) {
-      expected = note_closed(view, *closed);
-    }
-  }
-  if (!expected) {
+  } else if (!run_.note(view) && (view.raw.seq != 0 || !view.body)) {
     findings_.add(FindingCode::kReceiptRecordUnexpected, view.raw.seq,
                   {.actual = view.envelope->kind});
   }
@@ -289,18 +239,10 @@ void ReceiptCheck::check_record(const ReceiptRecord& record) {
   note_body(view);
 }
 
-void ReceiptCheck::check_presence() {
-  if (!run_key_) {
-    findings_.add(FindingCode::kReceiptRecordMissing, -1, {.expected = "run.opened"});
-  }
-  if (!closed_) {
-    findings_.add(FindingCode::kReceiptRecordMissing, -1, {.expected = "run.closed"});
-  }
-}
-
 void ReceiptCheck::check_request() {
-  if (!request_.run.empty() && !run_.text().starts_with(request_.run)) {
-    findings_.add(FindingCode::kRunNotFound, -1, {.expected = request_.run, .actual = run_.text()});
+  const std::string& run = run_.said().run;
+  if (!request_.run.empty() && !run.starts_with(request_.run)) {
+    findings_.add(FindingCode::kRunNotFound, -1, {.expected = request_.run, .actual = run});
   }
   if (request_.given_report) {
     findings_.add(FindingCode::kReportNotRecomputed, -1,
@@ -316,11 +258,11 @@ void ReceiptCheck::run() {
     check_record(record);
   }
   check_note();  // the log key is the one that the key records leave in force
-  check_presence();
+  run_.check_presence();
   check_request();
   keys_.finish();
   outcome_.trust = keys_.outcome();
-  outcome_.receipt = std::move(said_);
+  outcome_.receipt = run_.said();
 }
 
 }  // namespace
