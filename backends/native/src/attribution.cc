@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "aasm/process/proc_status.h"
+
 namespace aasm::backend_native {
 namespace {
 
@@ -20,11 +22,14 @@ process::Fd open_process(std::int64_t pid) {
   return process::Fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-// The start of a file below `directory`; empty when it cannot be read.
-std::string read_start(const process::Fd& directory, const char* name) {
-  const process::Fd file(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> buffer{};
-  const ssize_t got = file ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
+process::Fd open_below(const process::Fd& directory, const char* name) {
+  return process::Fd(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
+}
+
+// The start of a file as it is now; empty when it cannot be read.
+std::string read_start(const process::Fd& file) {
+  std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const ssize_t got = file ? ::pread(file.get(), buffer.data(), buffer.size(), 0) : -1;
   return got > 0 ? std::string(buffer.data(), static_cast<std::size_t>(got)) : std::string();
 }
 
@@ -39,9 +44,8 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
 
 // "Tgid:\t123". The process chooses its name, which stands in the first line; the kernel escapes
 // newlines in it, so no line of its making can look like this one.
-std::optional<std::int64_t> thread_group(const process::Fd& directory) {
+std::optional<std::int64_t> thread_group(const std::string& status) {
   constexpr std::string_view kField = "\nTgid:\t";
-  const std::string status = read_start(directory, "status");
   const std::size_t at = status.find(kField);
   if (at == std::string::npos) {
     return std::nullopt;
@@ -51,7 +55,7 @@ std::optional<std::int64_t> thread_group(const process::Fd& directory) {
 
 // The fourth field of stat: "123 (name) S 45". The name may hold parentheses; the last one ends it.
 std::optional<std::int64_t> parent_of(const process::Fd& directory) {
-  const std::string stat = read_start(directory, "stat");
+  const std::string stat = read_start(open_below(directory, "stat"));
   const std::size_t end = stat.rfind(')');
   if (end == std::string::npos || end + 4 > stat.size()) {
     return std::nullopt;
@@ -92,17 +96,25 @@ Attribution::Known* Attribution::open_thread(pid_t tid) {
   if (!known.directory) {
     return nullptr;
   }
-  const std::optional<std::int64_t> pid = thread_group(known.directory);
+  known.status = open_below(known.directory, "status");
+  if (!known.status && errno == EMFILE) {
+    known_.clear();
+    known.status = open_below(known.directory, "status");
+  }
+  std::string status = read_start(known.status);
+  const std::optional<std::int64_t> pid = thread_group(status);
   if (!pid) {
     return nullptr;
   }
   known.pid = *pid;
+  fresh_ = {tid, std::move(status)};
   make_room();
   return &known_.emplace(tid, std::move(known)).first->second;
 }
 
 Caller Attribution::identify(pid_t tid) {
   ++uses_;
+  fresh_ = {};
   const auto found = known_.find(tid);
   Known* known = found == known_.end() ? nullptr : &found->second;
   std::optional<schema::PathBytes> executable;
@@ -124,6 +136,16 @@ Caller Attribution::identify(pid_t tid) {
   caller.certain = certain;
   caller.executable = std::move(executable).value_or(schema::PathBytes());
   return caller;
+}
+
+schema::Result<std::string> Attribution::status(pid_t tid) const {
+  if (fresh_.tid == tid) {
+    return fresh_.status;
+  }
+  const auto found = known_.find(tid);
+  std::string text = found == known_.end() ? std::string() : read_start(found->second.status);
+  return text.empty() ? process::read_small_file("/proc/" + std::to_string(tid) + "/status")
+                      : schema::Result<std::string>(std::move(text));
 }
 
 std::vector<std::int64_t> Attribution::parents(std::int64_t pid) const {

@@ -10,6 +10,7 @@
 
 #include "aasm/process/fd.h"
 #include "aasm/schema/path_bytes.h"
+#include "aasm/schema/result.h"
 
 namespace aasm::backend_native {
 
@@ -27,10 +28,10 @@ struct Caller {
 //
 // What is read is true of the blocked caller only if the notification is still valid afterwards
 // (SECCOMP_IOCTL_NOTIF_ID_VALID): its thread then existed during the reading, so its number named
-// nobody else. Checking that is the channel's part. The cache keeps an open directory for each
-// thread; one of a thread that has ended answers ESRCH for ever, so a number that was reused is
-// noticed. The executable is read anew each time, since exec(2) changes it. One thread at a time;
-// holds at most `capacity` descriptors, and none of them when this process has no other left.
+// nobody else. Checking that is the channel's part. The cache keeps an open directory and status
+// for each thread; those of a thread that has ended answer ESRCH for ever, so a number that was
+// reused is noticed. What they say is read anew each time. One thread at a time; holds at most two
+// descriptors for each of `capacity` threads, and none of them when this process has no other left.
 class Attribution {
  public:
   static constexpr std::size_t kDefaultCapacity = 64;
@@ -39,7 +40,7 @@ class Attribution {
 
   // Of a process that may have `limit` descriptors: most of them are needed for other things.
   static constexpr std::size_t capacity_for(std::uint64_t limit) {
-    const std::uint64_t part = limit / 8;
+    const std::uint64_t part = limit / 16;
     return part < 1 ? 1 : part > kDefaultCapacity ? kDefaultCapacity : std::size_t{part};
   }
 
@@ -48,6 +49,9 @@ class Attribution {
       : root_(root), capacity_(capacity) {}
 
   Caller identify(pid_t tid);
+
+  // /proc/TID/status of the thread that identify() was last asked about, read since then.
+  schema::Result<std::string> status(pid_t tid) const;
 
   // Parents of process `pid`, nearest first, the last being the root when the chain reaches it.
   // Each link was seen from both ends: the child still named that parent after the parent had been
@@ -64,6 +68,7 @@ class Attribution {
  private:
   struct Known {
     process::Fd directory;  // /proc/TID
+    process::Fd status;     // below it
     std::int64_t pid = 0;
     std::uint64_t last_use = 0;
   };
@@ -75,6 +80,11 @@ class Attribution {
   std::size_t capacity_;
   std::uint64_t uses_ = 0;
   std::unordered_map<pid_t, Known> known_;
+  // Where identify() had to read it.
+  struct {
+    pid_t tid = 0;
+    std::string status;
+  } fresh_;
 };
 
 }  // namespace aasm::backend_native

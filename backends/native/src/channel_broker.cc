@@ -63,6 +63,7 @@ Result<void> ChannelWorker::serve_by_broker(const seccomp_notif& call, Caller ca
     return {};
   }
   record_lookups();  // what opened an address stands before what goes there
+  broker_placement_->follow(broker_has_calls());
   begin_brokered(call, std::move(caller));
   return answer_finished();
 }

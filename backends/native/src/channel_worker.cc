@@ -50,8 +50,9 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup,
   if (setup.broker) {
     broker_.emplace(std::move(setup.broker->socket));
     broker_rights_.emplace(setup.broker->broker);
-    const BrokerCallsSetup calls{*broker_, setup.broker->broker, setup.warden, *broker_rights_,
-                                 listener_};
+    broker_placement_.emplace(setup.broker->broker);
+    const BrokerCallsSetup calls{*broker_,        setup.broker->broker, setup.warden,
+                                 *broker_rights_, attribution_,         listener_};
     if (spec_.judges_sockets() || spec_.ipc.brokers()) {
       broker_calls_ =
           std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc, spec_.observing,

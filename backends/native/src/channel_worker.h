@@ -14,6 +14,7 @@
 
 #include "attribution.h"
 #include "broker_calls.h"
+#include "broker_placement.h"
 #include "channel.h"
 #include "classify.h"
 #include "file_calls.h"
@@ -139,6 +140,7 @@ class ChannelWorker {
   // Empty without a broker.
   std::optional<BrokerClient> broker_;
   std::optional<BrokerRights> broker_rights_;
+  std::optional<BrokerPlacement> broker_placement_;
   std::unique_ptr<BrokerCalls> broker_calls_;  // where sockets are judged
   std::unique_ptr<FileCalls> file_calls_;      // where files are
   Coalescer::Clock::time_point callers_looked_at_;

@@ -54,6 +54,7 @@ FileCalls::FileCalls(const BrokerCallsSetup& setup, const FileSpec& spec)
     : broker_pid_(setup.broker_pid),
       warden_pid_(setup.warden_pid),
       rights_(setup.rights),
+      callers_(setup.callers),
       listener_(setup.listener),
       spec_(spec),
       calls_(setup, 1) {}
@@ -119,7 +120,8 @@ Result<void> FileCalls::add_caller(InFlight& call) {
   wanted.own[0] = static_cast<std::uint32_t>(::getpid());
   wanted.own[1] = static_cast<std::uint32_t>(warden_pid_);
   if (rights_.may_differ() || takes_mode(wanted)) {
-    const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
+    const std::string text = AASM_TRY(callers_.status(call.tid));
+    const CallerStatus status = AASM_TRY(parse_caller_status(text));
     call.order.mode_mask = status.mode_mask;
     AASM_TRY(rights_.give(status, &call.order));
   }

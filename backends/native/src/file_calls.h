@@ -84,6 +84,7 @@ class FileCalls {
   pid_t broker_pid_;
   pid_t warden_pid_;
   const BrokerRights& rights_;
+  const Attribution& callers_;
   const Listener& listener_;
   const FileSpec& spec_;
   CallsInFlight<InFlight> calls_;  // of odd numbers

@@ -29,7 +29,9 @@ constexpr long kEnobufs = 105;
 // What has a thread, and the one that the next request is received into.
 BrokerCall* calls[wire::kMaxBrokerWaiting + 1];
 BrokerCall* next;
-long own_group;  // our process, for tgkill(2)
+long own_group;           // our process, for tgkill(2)
+uint64_t processors[16];  // that we may use while nobody keeps us near (broker_placement.h)
+long processors_size;
 
 void change_mask(int how, uint64_t signals) {
   raw_call(__NR_rt_sigprocmask, how, address(&signals), 0, sizeof(signals));
@@ -58,6 +60,9 @@ BrokerCall* other_call() {
 
 void run_call(void* argument) {
   auto& call = *static_cast<BrokerCall*>(argument);
+  if (processors_size > 0) {
+    raw_call(__NR_sched_setaffinity, 0, processors_size, address(processors));
+  }
   change_mask(kUnblock, kInterrupt);
   do_waiting(call);
   change_mask(kBlock, kInterrupt);
@@ -184,6 +189,7 @@ void become_broker(int socket_fd, wire::StatusPage& page) {
   tell_ready(page);
   raw_call(__NR_munmap, address(&page), wire::kStatusSize);
   raw_call(__NR_chdir, address("/"));
+  processors_size = raw_call(__NR_sched_getaffinity, 0, sizeof(processors), address(processors));
   // struct kernel_sigaction: handler, flags, restorer, mask.
   const uint64_t action[4] = {reinterpret_cast<uintptr_t>(&aasm_signal_handler), kHandlerFlags,
                               reinterpret_cast<uintptr_t>(&aasm_signal_return), 0};

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,6 +174,33 @@ TEST(AttributionTest, ParentsAreNearestFirstAndEndAtTheRoot) {
             std::vector<std::int64_t>{chain[0]});
   ::kill(inner, SIGKILL);
   ::kill(static_cast<pid_t>(chain[0]), SIGKILL);
+}
+
+TEST(AttributionTest, StatusIsReadSinceTheThreadWasAskedAbout) {
+  const mode_t before = ::umask(0022);
+  Attribution attribution(1);
+  const auto status = [&attribution] {
+    attribution.identify(::getpid());
+    return attribution.status(::getpid()).value();
+  };
+  EXPECT_NE(status().find("Umask:\t0022\n"), std::string::npos) << "new here";
+  ::umask(0077);
+  EXPECT_NE(status().find("Umask:\t0077\n"), std::string::npos) << "known";
+  ::umask(0027);
+  EXPECT_NE(status().find("Umask:\t0027\n"), std::string::npos) << "read anew each time";
+  EXPECT_NE(Attribution(1).status(::getpid()).value().find("Umask:\t0027\n"), std::string::npos)
+      << "never asked about";
+  ::umask(before);
+}
+
+TEST(AttributionTest, ThereIsNoStatusOfAGoneThread) {
+  WaitingProcess process([](int fd) { report(fd, ::getpid()); });
+  const pid_t pid = process.pid();
+  Attribution attribution(1);
+  ASSERT_EQ(attribution.identify(pid).pid, pid);
+  attribution.identify(::getpid());
+  process.end();
+  EXPECT_FALSE(attribution.status(pid));
 }
 
 TEST(AttributionTest, ParentsOfAGoneProcessAreEmpty) {
