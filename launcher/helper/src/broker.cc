@@ -186,10 +186,10 @@ void become_broker(int socket_fd, wire::StatusPage& page) {
   process_control(PR_SET_NAME, address("aasm-broker"));
   process_control(PR_SET_DUMPABLE, 0);
   close_all_except(keep, 1);
+  processors_size = raw_call(__NR_sched_getaffinity, 0, sizeof(processors), address(processors));
   tell_ready(page);
   raw_call(__NR_munmap, address(&page), wire::kStatusSize);
   raw_call(__NR_chdir, address("/"));
-  processors_size = raw_call(__NR_sched_getaffinity, 0, sizeof(processors), address(processors));
   // struct kernel_sigaction: handler, flags, restorer, mask.
   const uint64_t action[4] = {reinterpret_cast<uintptr_t>(&aasm_signal_handler), kHandlerFlags,
                               reinterpret_cast<uintptr_t>(&aasm_signal_return), 0};
