@@ -206,7 +206,7 @@ class Paths(IpcCase):
 
     def test_a_flipped_path_never_leads_to_the_denied_socket(self):
         rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "2000"))
-        self.attempts("""
+        results = self.attempts("""
             import ctypes, threading
             libc = ctypes.CDLL(None, use_errno=True)
             good, bad = (b"\\1\\0" + (sys.argv[1] + name).encode() + b"\\0" for name in ("/listed.sock", "/docker.sock"))
@@ -215,11 +215,21 @@ class Paths(IpcCase):
             stop = False
             def flip():
                 while not stop: ctypes.memmove(buffer, bad, len(bad)); ctypes.memmove(buffer, good, len(good))
+            sys.setswitchinterval(1e-6)
             thread = threading.Thread(target=flip); thread.start()
+            seen = {}
             for _ in range(int(sys.argv[2])):
-                with socket.socket(socket.AF_UNIX) as s: s.setblocking(False); libc.connect(s.fileno(), buffer, len(good))
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.setblocking(False)
+                    error = ctypes.get_errno() if libc.connect(s.fileno(), buffer, len(good)) else 0
+                    if not error: assert s.getpeername() == sys.argv[1] + "/listed.sock", s.getpeername()
+                seen[error] = seen.get(error, 0) + 1
             stop = True; thread.join()
+            # Nobody accepts: a full queue is EAGAIN. A name that is half changed is nobody's.
+            expected = {0, errno.EACCES, errno.EAGAIN, errno.ENOENT}
+            print("sum", "ok" if set(seen) <= expected and seen.get(0) and seen.get(errno.EACCES) else str(seen).replace(" ", ""))
             """, self.outside, rounds)
+        self.assertEqual(results, {"sum": "ok"})
         self.assertFalse(self.reached(self.daemon))
 
     @unittest.skipIf(os.geteuid() != 0, "drops to nobody, which root alone can")

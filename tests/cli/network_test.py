@@ -284,6 +284,41 @@ class Egress(NetworkCase):
         counted = sum(e["count"] for e in self.network_events())
         self.assertEqual(counted, rounds)
 
+    def test_a_flipped_address_never_leads_to_the_denied_one(self):
+        rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
+        inboxes = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        for host, one in enumerate(inboxes, 1):
+            self.addCleanup(one.close)
+            one.bind((f"127.0.0.{host}", self.port))
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=self.port).replace("tcp", "udp"))
+        self.attempts("""
+            import ctypes, struct, threading
+            P, rounds = (int(a) for a in sys.argv[1:3])
+            libc = ctypes.CDLL(None, use_errno=True)
+            buffer = ctypes.create_string_buffer(struct.pack("<H", socket.AF_INET) + struct.pack(">H", P) + bytes([127, 0, 0, 1]) + bytes(8), 16)
+            stop = False
+            def flip():
+                place = ctypes.c_uint8.from_buffer(buffer, 7)
+                while not stop: place.value = 2; place.value = 1
+            sys.setswitchinterval(1e-6)
+            thread = threading.Thread(target=flip); thread.start()
+            done = refused = 0
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            for i in range(rounds):
+                if (libc.sendto(s.fileno(), b"x", 1, 0, buffer, 16) if i % 2 else libc.connect(s.fileno(), buffer, 16)) >= 0:
+                    done += 1
+                    assert i % 2 or s.getpeername()[0] == "127.0.0.1", s.getpeername()
+                else:
+                    refused += 1; assert ctypes.get_errno() == errno.EACCES, ctypes.get_errno()
+                if not i % 2: libc.connect(s.fileno(), bytes(16), 16)
+            stop = True; thread.join()
+            print("sum", "ok" if done + refused == rounds and done and refused else f"{done}/{refused}")
+            """, self.port, rounds)
+        inboxes[1].setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            inboxes[1].recv(9)
+        self.assertEqual(sum(e["count"] for e in self.network_events()), rounds)
+
     def test_tools_work_against_what_is_allowed(self):
         root = self.root / "www"
         root.mkdir()
