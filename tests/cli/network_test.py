@@ -253,7 +253,7 @@ class Egress(NetworkCase):
     # A sibling thread flips the port; what is judged is what is connected to.
     def test_a_flipped_port_never_leads_to_the_denied_one(self):
         rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
-        self.attempts("""
+        results = self.attempts("""
             import ctypes, struct, threading
             P, Q, rounds = (int(a) for a in sys.argv[1:4])
             libc = ctypes.CDLL(None, use_errno=True)
@@ -280,6 +280,7 @@ class Egress(NetworkCase):
             stop = True; thread.join()
             print("sum", "ok" if done + refused == rounds and done and refused else f"{done}/{refused}")
             """, self.port, self.other, rounds)
+        self.assertEqual(results, {"sum": "ok"})
         self.assertFalse(self.reached(self.untouched))
         counted = sum(e["count"] for e in self.network_events())
         self.assertEqual(counted, rounds)
@@ -291,7 +292,7 @@ class Egress(NetworkCase):
             self.addCleanup(one.close)
             one.bind((f"127.0.0.{host}", self.port))
         self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=self.port).replace("tcp", "udp"))
-        self.attempts("""
+        results = self.attempts("""
             import ctypes, struct, threading
             P, rounds = (int(a) for a in sys.argv[1:3])
             libc = ctypes.CDLL(None, use_errno=True)
@@ -314,9 +315,46 @@ class Egress(NetworkCase):
             stop = True; thread.join()
             print("sum", "ok" if done + refused == rounds and done and refused else f"{done}/{refused}")
             """, self.port, rounds)
+        self.assertEqual(results, {"sum": "ok"})
         inboxes[1].setblocking(False)
         with self.assertRaises(BlockingIOError):
             inboxes[1].recv(9)
+        self.assertEqual(sum(e["count"] for e in self.network_events()), rounds)
+
+    def test_a_flipped_descriptor_never_connects_the_socket_that_may_not(self):
+        """One number stands for a datagram socket, which may, and for a stream socket, which may not, by turns."""
+        rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))
+        inbox = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)  # else the kernel says that nobody is there
+        self.addCleanup(inbox.close)
+        inbox.bind(("127.0.0.1", self.other))
+        self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=self.other).replace("tcp", "udp"))
+        results = self.attempts("""
+            import ctypes, os, struct, threading
+            Q, rounds = (int(a) for a in sys.argv[1:3])
+            libc = ctypes.CDLL(None, use_errno=True)
+            name = struct.pack("<H", socket.AF_INET) + struct.pack(">H", Q) + bytes([127, 0, 0, 1]) + bytes(8)
+            may, may_not = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket()
+            may_not.setblocking(False)
+            flipped = os.dup(may.fileno())
+            stop = False
+            def flip():
+                while not stop: os.dup2(may_not.fileno(), flipped); os.dup2(may.fileno(), flipped)
+            sys.setswitchinterval(1e-6)
+            thread = threading.Thread(target=flip, daemon=True); thread.start()
+            done = refused = 0
+            for i in range(rounds):
+                # With a name sendto(2) of a stream socket would connect it (MSG_FASTOPEN).
+                if (libc.sendto(flipped, b"x", 1, 0x20000000, name, 16) if i % 2 else libc.connect(flipped, name, 16)) >= 0: done += 1
+                else: refused += 1; assert ctypes.get_errno() == errno.EACCES, ctypes.get_errno()
+            stop = True; thread.join()
+            print("sum", "ok" if done + refused == rounds and done and refused else f"{done}/{refused}")
+            try: may_not.getpeername(); print("stream", "connected")
+            except OSError as error: print("stream", errno.errorcode[error.errno])
+            """, self.other, rounds)
+        self.assertEqual(results, {"sum": "ok", "stream": "ENOTCONN"})
+        self.assertFalse(self.reached(self.untouched))
+        outcomes = {(e["object"]["protocol"], e["outcome"]) for e in self.network_events()}
+        self.assertEqual(outcomes, {("udp", "allowed"), ("tcp", "denied")})
         self.assertEqual(sum(e["count"] for e in self.network_events()), rounds)
 
     def test_tools_work_against_what_is_allowed(self):
@@ -481,7 +519,7 @@ class Hostile(NetworkCase):
             self.addCleanup(one.close)
         allowed, denied = (one.getsockname()[1] for one in inboxes)
         self.write_policy(aasm_case.POLICY.format(read="") + NETWORK.format(port=allowed).replace("tcp", "udp"))
-        self.attempts("""
+        results = self.attempts("""
             import ctypes, struct, threading
             ports, rounds = [int(a) for a in sys.argv[1:3]], int(sys.argv[3])
             libc = ctypes.CDLL(None, use_errno=True)
@@ -505,6 +543,7 @@ class Hostile(NetworkCase):
             stop = True; thread.join()
             print("sum", "ok" if done and refused else f"{done}/{refused}")
             """, allowed, denied, rounds)
+        self.assertEqual(results, {"sum": "ok"})
         inboxes[1].setblocking(False)
         with self.assertRaises(BlockingIOError):
             inboxes[1].recv(9)
