@@ -1,3 +1,0 @@
-import os,sys
-for i in range(int(sys.argv[1])):
-    os.waitpid(os.posix_spawn("/usr/bin/true", ["true"], {}), 0)
