@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "brokered.h"
+#include "file_observe.h"
 #include "in_flight.h"
 
 namespace aasm::backend_native {
@@ -22,12 +23,15 @@ using schema::Result;
 using wire::BrokerKind;
 
 BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
-                         const Observing& observing, ResolverClients* clients)
+                         const FileSpec& files, const Observing& observing,
+                         ResolverClients* clients)
     : listener_(setup.listener),
       broker_pid_(setup.broker_pid),
+      warden_pid_(setup.warden_pid),
       rights_(setup.rights),
       spec_(spec),
       ipc_(ipc),
+      files_(files),
       observing_(observing),
       clients_(clients),
       calls_(setup, 0) {}
@@ -241,6 +245,13 @@ Result<void> BrokerCalls::go_on(Brokered& call, BrokerAnswer& answer) {
   }
   const std::int64_t os_errno = answer.result < 0 ? -answer.result : 0;
   note_bound_socket(call, answer);
+  if (!call.bind.address.empty()) {
+    if (is_bind_over(call, os_errno)) {
+      end_bind(call, judge_outcome(files_, call.bind.described, static_cast<int>(os_errno)),
+               os_errno);
+    }
+    return {};
+  }
   note_scope_refusal(call, os_errno);
   note_outcome(call, os_errno);
   finish(call, os_errno == 0 ? answer.result : 0, os_errno);

@@ -15,6 +15,7 @@
 #include "attribution.h"
 #include "broker_client.h"
 #include "caller_state.h"
+#include "file_judge.h"
 #include "in_flight.h"
 #include "ipc_judge.h"
 #include "made_inside.h"
@@ -26,6 +27,7 @@
 // The calls on sockets that are judged by what they point to (docs/decisions/0015, 0016).
 namespace aasm::backend_native {
 
+struct FileAnswer;
 struct FoundPlace;
 
 // For each call the arguments are copied and the caller's socket is taken, once. What policy denies
@@ -40,7 +42,7 @@ class BrokerCalls {
 
   // `clients`: where names are answered.
   BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec, const IpcSpec& ipc,
-              const Observing& observing, ResolverClients* clients);
+              const FileSpec& files, const Observing& observing, ResolverClients* clients);
   ~BrokerCalls();
   BrokerCalls(const BrokerCalls&) = delete;
   BrokerCalls& operator=(const BrokerCalls&) = delete;
@@ -81,10 +83,18 @@ class BrokerCalls {
   void memory_made(Brokered& call, std::int64_t result);
   bool admit_socket_path(Brokered& call, NetworkCall what, const ResolvedSocket& resolved,
                          bool is_socket, const process::Fd& target);
+  void say_bound_file(Brokered& call) const;
   void note_bound_socket(const Brokered& call, const BrokerAnswer& answer);
   void note_scope_refusal(Brokered& call, std::int64_t os_errno);
   schema::Result<void> order_unix_path(Brokered& call, NetworkCall what, const std::string& path);
   schema::Result<void> add_credentials(Brokered& call);
+  // brokered_bind.cc
+  schema::Result<void> order_bind_place(Brokered& call, const std::string& path);
+  void find_bind_place(Brokered& call);
+  schema::Result<void> bind_in_place(Brokered& call, FileAnswer& file);
+  void order_bind(Brokered& call, const std::string& last);
+  bool is_bind_over(Brokered& call, std::int64_t os_errno);
+  void end_bind(Brokered& call, FileVerdict verdict, std::int64_t os_errno);
   bool admit(Brokered& call, NetworkVerdict verdict, const std::string& address = {});
   schema::Result<bool> admit_address(Brokered& call, NetworkCall what, const std::string& address);
   schema::Result<void> note_client(const Brokered& call, const NetworkVerdict& verdict) const;
@@ -103,9 +113,11 @@ class BrokerCalls {
 
   const Listener& listener_;
   pid_t broker_pid_;
+  pid_t warden_pid_;
   const BrokerRights& rights_;
   const NetworkSpec& spec_;
   const IpcSpec& ipc_;
+  const FileSpec& files_;
   const Observing& observing_;
   ResolverClients* clients_;
   MadeInside made_inside_;

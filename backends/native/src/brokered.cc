@@ -162,7 +162,7 @@ bool BrokerCalls::try_send(Brokered& call) {
   if (!*sent) {
     return false;
   }
-  const bool asks_later = (order.flags & wire::kBrokerSayFile) != 0;
+  const bool asks_later = (order.flags & wire::kBrokerSayFile) != 0 || !call.bind.address.empty();
   if (order.kind != BrokerKind::kSend && order.kind != BrokerKind::kFile && !asks_later) {
     call.socket.reset();  // the broker has its own
     call.directory.reset();
@@ -208,6 +208,15 @@ void BrokerCalls::note_fault(Brokered& call, std::int64_t os_errno) {
   }
   const std::string what =
       "descriptor " + std::to_string(static_cast<std::int32_t>(call.data.args[0]));
+  if (!call.bind.address.empty() || (!spec_.judges() && !ipc_.judges_sockets())) {
+    FileCall described = call.bind.described;
+    described.operations = {FileOperation::kMakeNode};
+    if (described.file.path.empty()) {
+      described.file.given = what;
+    }
+    call.events.push_back(refuse_by_fault(files_, described, os_errno).event);
+    return;
+  }
   if (!spec_.judges() || (call.facts.family == AF_UNIX && ipc_.judges_sockets())) {
     call.events.push_back(ipc_fault(ipc_, what, os_errno));
     return;

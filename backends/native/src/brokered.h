@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broker_calls.h"
+#include "file_answer.h"
 
 namespace aasm::backend_native {
 
@@ -25,6 +26,15 @@ struct BrokerCalls::Brokered : BrokeredCall {
 
   std::int64_t began = 0;  // second of CLOCK_REALTIME: a bind
 
+  // Of a name of a socket that is judged (brokered_bind.cc).
+  struct Bind {
+    std::string address;    // as the caller gave it; empty: no such bind
+    process::Fd directory;  // that the name was found to be in
+    FileId at;
+    FileCall described;
+    int turns = 0;
+  } bind;
+
   MemoryUse memory;      // with order.kind kMemory
   bool finding = false;  // not making
 
@@ -36,6 +46,11 @@ struct BrokerCalls::Brokered : BrokeredCall {
 
   std::optional<schema::Event> event;  // of the decision that is being carried out
 };
+
+// Makes the order one to look a name up as the caller would, its own links of proc(5) too; `wanted`
+// says for which call.
+void order_look_up(const BrokeredCall& call, wire::BrokerFile wanted, const std::string& path,
+                   int directory, BrokerOrder& order);
 
 // What a unix socket address says. kOther: nothing that leads anywhere; the kernel answers it.
 struct UnixName {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <ctime>
 #include <utility>
 
 #include "brokered.h"
@@ -32,6 +33,14 @@ bool BrokerCalls::admit_socket_path(Brokered& call, NetworkCall what,
     found.made_inside = made_inside_.has_socket(*file);
   }
   return admit(call, judge_socket_path(ipc_, what, found));
+}
+
+// Of a bind, where it has to be known which sockets are of the tree.
+void BrokerCalls::say_bound_file(Brokered& call) const {
+  if (ipc_.sockets_stated) {
+    call.order.flags |= wire::kBrokerSayFile;
+    call.began = std::time(nullptr);
+  }
 }
 
 // What the path leads to now need not be what the bind made: the kernel says what that is.

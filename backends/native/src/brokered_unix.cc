@@ -18,15 +18,9 @@ using schema::ErrorCode;
 using schema::Result;
 using wire::BrokerKind;
 
-namespace {
-
-// To look a name up as the caller would, its own links of proc(5) too.
-void order_look_up(const BrokeredCall& call, const std::string& path, int directory,
-                   BrokerOrder& order) {
-  wire::BrokerFile wanted{};
-  wanted.call = static_cast<std::uint32_t>(wire::BrokerFileCall::kOpen);
+void order_look_up(const BrokeredCall& call, wire::BrokerFile wanted, const std::string& path,
+                   int directory, BrokerOrder& order) {
   wanted.turn = static_cast<std::uint32_t>(wire::BrokerTurn::kResolve);
-  wanted.flags = O_PATH;
   wanted.tgid = static_cast<std::uint32_t>(call.caller.pid);
   wanted.tid = static_cast<std::uint32_t>(call.tid);
   wanted.first_size = static_cast<std::uint32_t>(path.size() + 1);
@@ -43,8 +37,6 @@ void order_look_up(const BrokeredCall& call, const std::string& path, int direct
   order.data = path + '\0';
 }
 
-}  // namespace
-
 // A name in the filesystem means what it means to the caller. To reach one it is looked up first,
 // judged as what it led to, and then reached by the descriptor of that.
 Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
@@ -55,18 +47,32 @@ Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
   const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
   call.order.mode_mask = status.mode_mask;
   AASM_TRY(add_credentials(call));
-  if (what == NetworkCall::kBind && ipc_.sockets_stated) {
-    call.order.flags |= wire::kBrokerSayFile;
-    call.began = std::time(nullptr);
+  if (what == NetworkCall::kBind && files_.denies()) {
+    return order_bind_place(call, path);
   }
-  if (what != NetworkCall::kBind) {
-    call.path = path;
-    call.resolving = call.order.kind;
-    order_look_up(call, path, call.directory.get(), call.order);
+  if (what == NetworkCall::kBind) {
+    say_bound_file(call);
+    dispatch(call);
+    return {};
   }
+  call.path = path;
+  call.resolving = call.order.kind;
+  wire::BrokerFile wanted{};
+  wanted.call = static_cast<std::uint32_t>(wire::BrokerFileCall::kOpen);
+  wanted.flags = O_PATH;
+  order_look_up(call, wanted, path, call.directory.get(), call.order);
   dispatch(call);
   return {};
 }
+
+namespace {
+
+Error cannot_look_up(const FileAnswer& file) {
+  return Error(ErrorCode::kUnavailable, "a name that the broker cannot look up",
+               static_cast<int>(-file.result));
+}
+
+}  // namespace
 
 Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
   BrokerOrder& order = call.order;
@@ -79,13 +85,18 @@ Result<void> BrokerCalls::take_target(Brokered& call, BrokerAnswer& answer) {
     order.rights.push_back(fd.get());
   }
   FileAnswer file = AASM_TRY(read_file_answer(std::move(answer)));
+  if (!file.ours && (file.result == -EMFILE || file.result == -ENFILE)) {
+    return cannot_look_up(file);
+  }
+  if (call.resolving == BrokerKind::kBind) {
+    return bind_in_place(call, file);
+  }
   if (file.ours && ipc_.sockets_stated && !ipc_.observes) {
     admit(call, refuse_unresolved(ipc_, call.path));
     return {};
   }
-  if (file.ours || file.result == -EMFILE || file.result == -ENFILE) {
-    return Error(ErrorCode::kUnavailable, "a name that the broker cannot look up",
-                 static_cast<int>(-file.result));
+  if (file.ours) {
+    return cannot_look_up(file);
   }
   if (file.result < 0) {
     return kernel_answer(static_cast<int>(-file.result));

@@ -44,7 +44,8 @@ std::vector<std::string> set_up_limitations(Domain domain) {
           "outside the grants, aasm's own included, can be changed where their owner and mode "
           "permit it; a run says when those of its ledger, keys or trust files were",
           "ioctl on a device is refused by Landlock without a record",
-          "a unix socket can be bound to a new name inside a denied place",
+          "the name that bind makes for a unix socket is judged by Landlock, without a record, "
+          "where the policy denies no place",
       };
     case Domain::kCredential:
       return {

@@ -53,10 +53,10 @@ ChannelWorker::ChannelWorker(Listener listener, ChannelSetup setup,
     broker_placement_.emplace(setup.broker->broker);
     const BrokerCallsSetup calls{*broker_,        setup.broker->broker, setup.warden,
                                  *broker_rights_, attribution_,         listener_};
-    if (spec_.judges_sockets() || spec_.ipc.brokers()) {
-      broker_calls_ =
-          std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc, spec_.observing,
-                                        resolver_ ? &resolver_->clients() : nullptr);
+    if (spec_.judges_binds() || spec_.ipc.brokers()) {
+      broker_calls_ = std::make_unique<BrokerCalls>(calls, spec_.network, spec_.ipc, spec_.files,
+                                                    spec_.observing,
+                                                    resolver_ ? &resolver_->clients() : nullptr);
     }
     if (spec_.files.judges()) {
       file_calls_ = std::make_unique<FileCalls>(calls, spec_.files);

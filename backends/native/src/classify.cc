@@ -333,6 +333,10 @@ Classification classify(const NotifiedCall& call, const FilterSpec& spec) {
   if (const IpcCall kind = ipc_call(spec, number); kind != IpcCall::kNone) {
     return judge_ipc(std::move(result), call.data, spec, kind);
   }
+  if (number == SYS_bind && spec.judges_binds()) {
+    result.answer = AnswerKind::kBroker;
+    return result;
+  }
   if (spec.judges_sockets() &&
       std::find(on_sockets.begin(), on_sockets.end(), number) != on_sockets.end()) {
     return judge_on_socket(std::move(result), call, spec);

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "aasm/process/proc_status.h"
+
 namespace aasm::backend_native {
 namespace {
 
@@ -43,6 +45,26 @@ process::Fd directory_by_path(const FoundPlace& place) {
   const bool same = place.found.mode == 0 || (there && status.st_dev == place.found.device &&
                                               status.st_ino == place.found.inode);
   return same ? std::move(directory) : process::Fd();
+}
+
+// The name behind where it begins, as it is written: for one that leads nowhere. By itself where
+// that is deeper than the kernel writes paths.
+std::string written_path(const process::Fd& start, const std::string& name) {
+  if (!start) {
+    return name;
+  }
+  const Result<std::string> directory =
+      process::read_link("/proc/self/fd/" + std::to_string(start.get()));
+  if (directory && name.empty()) {  // of a call on the descriptor
+    return directory->starts_with("/") ? *directory : std::string();
+  }
+  return !directory ? name : *directory + (*directory == "/" ? "" : "/") + name;
+}
+
+// A pipe, a memfd and what was removed have none: their links of proc(5) say something else.
+std::string tree_path(const FoundPlace& place) {
+  const bool removed = (place.found.flags & wire::kPlaceRemoved) != 0;
+  return place.path[0] != '/' || removed ? std::string() : place.path;
 }
 
 bool take_text(const std::string& bytes, std::size_t* at, std::uint32_t size, std::string* text) {
@@ -90,6 +112,17 @@ Result<FileAnswer> read_file_answer(BrokerAnswer answer) {
     }
     *fd = std::move(answer.descriptors[next++]);
   }
+  return file;
+}
+
+ResolvedFile resolved_file(const FoundPlace& place, std::string name, const process::Fd& start) {
+  ResolvedFile file;
+  file.path = place.path.empty() ? written_path(start, name) : tree_path(place);
+  const bool unnamed = file.path.empty() && name.empty();
+  file.given = unnamed ? "a descriptor of no file" : std::move(name);
+  file.exists = place.found.mode != 0;
+  file.directory = S_ISDIR(place.found.mode);
+  file.id = {place.found.device, place.found.inode};
   return file;
 }
 

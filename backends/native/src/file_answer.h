@@ -34,6 +34,9 @@ struct FileAnswer {
 // in the table of this process. kIntegrity: malformed.
 schema::Result<FileAnswer> read_file_answer(BrokerAnswer answer);
 
+// What a name that begins at `start` was found to be, without the directories above it.
+ResolvedFile resolved_file(const FoundPlace& place, std::string name, const process::Fd& start);
+
 // The directories above a place, nearest first, by identity.
 std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd& directory);
 

@@ -280,9 +280,7 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
     call.described = describe(call, answer);
   }
   AASM_TRY(check_terminal(call, answer));
-  FileVerdict verdict = spec_.observes() ? observe_file(spec_, call.described, os_errno)
-                        : os_errno == 0  ? judge_file(spec_, call.described)
-                                         : blame_refusal(spec_, call.described, os_errno);
+  FileVerdict verdict = judge_outcome(spec_, call.described, os_errno);
   if (verdict.recorded) {
     call.events.push_back(std::move(verdict.event));
   }

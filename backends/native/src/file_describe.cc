@@ -23,37 +23,6 @@ using schema::Result;
 
 namespace {
 
-// The name behind where it begins, as it is written: for one that leads nowhere. By itself where
-// that is deeper than the kernel writes paths.
-std::string written_path(const process::Fd& start, const std::string& name) {
-  if (!start) {
-    return name;
-  }
-  const Result<std::string> directory =
-      process::read_link("/proc/self/fd/" + std::to_string(start.get()));
-  if (directory && name.empty()) {  // of a call on the descriptor
-    return directory->starts_with("/") ? *directory : std::string();
-  }
-  return !directory ? name : *directory + (*directory == "/" ? "" : "/") + name;
-}
-
-// A pipe, a memfd and what was removed have none: their links of proc(5) say something else.
-std::string tree_path(const FoundPlace& place) {
-  const bool removed = (place.found.flags & wire::kPlaceRemoved) != 0;
-  return place.path[0] != '/' || removed ? std::string() : place.path;
-}
-
-ResolvedFile resolved(const FoundPlace& place, std::string name, const process::Fd& start) {
-  ResolvedFile file;
-  file.path = place.path.empty() ? written_path(start, name) : tree_path(place);
-  const bool unnamed = file.path.empty() && name.empty();
-  file.given = unnamed ? "a descriptor of no file" : std::move(name);
-  file.exists = place.found.mode != 0;
-  file.directory = S_ISDIR(place.found.mode);
-  file.id = {place.found.device, place.found.inode};
-  return file;
-}
-
 // Of a removed file that is executed the kernel still says where it was, and Landlock judges by
 // that; of a memory file its name.
 void name_removed(const FoundPlace& place, ResolvedFile& file) {
@@ -100,12 +69,12 @@ void tell_by_directory(const FileSpec& spec, schema::Event* event) {
 
 FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) const {
   FileCall described;
-  described.file = resolved(answer.places[0], call.first_name, call.first_start);
+  described.file = resolved_file(answer.places[0], call.first_name, call.first_start);
   if (is_execution(call.request.call)) {
     name_removed(answer.places[0], described.file);
   }
   if (call.request.second) {
-    described.other = resolved(answer.places[1], call.second_name, call.second_start);
+    described.other = resolved_file(answer.places[1], call.second_name, call.second_start);
   }
   if (wants_parents(spec_, described.file.path)) {
     described.file.parents = directories_above(answer.places[0], answer.first);
@@ -178,16 +147,7 @@ void FileCalls::note_fault(InFlight& call, std::int64_t os_errno) {
   if (described.file.path.empty()) {
     described = describe(call, FileAnswer());
   }
-  if (described.operations.empty()) {
-    described.operations = {FileOperation::kRead};  // a reference
-  }
-  FileVerdict verdict = blame_refusal(spec_, described, EACCES);
-  schema::Event& event = verdict.event;
-  event.outcome = schema::DecisionOutcome::kDenied;
-  event.cause = schema::DecisionCause::kFault;
-  event.os_errno = os_errno;
-  event.mechanism = "seccomp_user_notification";
-  call.events.push_back(std::move(event));
+  call.events.push_back(refuse_by_fault(spec_, described, os_errno).event);
 }
 
 }  // namespace aasm::backend_native

@@ -345,6 +345,23 @@ FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_err
   return verdict;
 }
 
+FileVerdict refuse_by_fault(const FileSpec& spec, const FileCall& call, std::int64_t os_errno) {
+  FileVerdict verdict = blame_refusal(spec, call, EACCES);
+  if (!verdict.recorded) {
+    // The policy says nothing of what the call does, and was still the reason to look at it.
+    const Domain domain = spec.read_stated ? Domain::kFilesystemRead : Domain::kFilesystemWrite;
+    const FileOperation operation =
+        call.operations.empty() ? FileOperation::kRead : call.operations.front();
+    verdict = denied(call, operation, domain, default_rule(spec, domain), EACCES);
+  }
+  verdict.perform = false;
+  verdict.event.outcome = DecisionOutcome::kDenied;
+  verdict.event.cause = DecisionCause::kFault;
+  verdict.event.os_errno = os_errno;
+  verdict.event.mechanism = kByChannel;
+  return verdict;
+}
+
 FileVerdict refuse_own_process(const FileSpec& spec, const FileCall& call) {
   if (call.operations.empty()) {
     return unrecorded();

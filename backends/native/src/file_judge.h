@@ -100,6 +100,9 @@ FileVerdict judge_execution(const FileSpec& spec, const FileCall& call);
 // filesystem) is no decision and not recorded.
 FileVerdict blame_refusal(const FileSpec& spec, const FileCall& call, int os_errno);
 
+// The event of a call that was not made for a reason of ours: denied, cause fault.
+FileVerdict refuse_by_fault(const FileSpec& spec, const FileCall& call, std::int64_t os_errno);
+
 // The event of a call that was not made because it was about a process of aasm's own: denied by
 // "self_protection.own_processes", which is no decision of the policy. Recorded where policy states
 // the domain.

@@ -100,6 +100,13 @@ FileVerdict observe_file(const FileSpec& spec, const FileCall& call, int os_errn
   return verdict;
 }
 
+FileVerdict judge_outcome(const FileSpec& spec, const FileCall& call, int os_errno) {
+  if (spec.observes()) {
+    return observe_file(spec, call, os_errno);
+  }
+  return os_errno == 0 ? judge_file(spec, call) : blame_refusal(spec, call, os_errno);
+}
+
 FileVerdict observe_execution(const FileSpec& spec, const FileCall& call, int os_errno) {
   if (os_errno != 0) {
     return observe_file(spec, call, os_errno);

@@ -18,7 +18,10 @@ schema::Result<FileSpec> observing_files(FileSpec policy, const planner::Protect
 // have refused, and what the host did. Anything else is not recorded.
 FileVerdict observe_file(const FileSpec& spec, const FileCall& call, int os_errno);
 
-// The same of an execution that the broker's kernel was asked about.
+// The event of a call that the kernel ended with `os_errno`, observed or not.
+FileVerdict judge_outcome(const FileSpec& spec, const FileCall& call, int os_errno);
+
+// observe_file() of an execution that the broker's kernel was asked about.
 FileVerdict observe_execution(const FileSpec& spec, const FileCall& call, int os_errno);
 
 }  // namespace aasm::backend_native

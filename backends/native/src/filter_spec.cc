@@ -192,6 +192,9 @@ NumberAction judged_action(const FilterSpec& spec, std::int32_t number) {
   if (const NumberAction action = receive_action(spec, number); action != NumberAction::kAllow) {
     return action;
   }
+  if (number == SYS_bind && spec.judges_binds()) {
+    return NumberAction::kNotify;
+  }
   return spec.judges_sockets() ? socket_action(spec, number) : NumberAction::kAllow;
 }
 

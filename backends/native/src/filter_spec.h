@@ -86,6 +86,8 @@ struct FilterSpec {
   std::shared_ptr<const struct OpenCalls> open_calls;
 
   bool judges_sockets() const { return network.judges() || ipc.judges_sockets(); }
+  // A socket's name may be one in a denied place.
+  bool judges_binds() const { return judges_sockets() || files.denies(); }
   // Whether calls are made by the broker.
   bool brokers() const { return judges_sockets() || ipc.brokers() || files.judges(); }
 

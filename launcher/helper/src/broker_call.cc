@@ -7,6 +7,7 @@
 #include <linux/stat.h>
 
 #include "file_call.h"
+#include "socket_place.h"
 #include "text.h"
 
 namespace aasm::helper {
@@ -251,7 +252,7 @@ long prepare(const BrokerCall& call) {
       return result;
     }
   }
-  return 0;
+  return has(call, wire::kBrokerBelow) ? make_sockets_below(call.fds[call.num_fds - 1]) : 0;
 }
 
 // Whether the socket itself is not to be waited for.
@@ -271,6 +272,7 @@ bool check_request(const BrokerCall& call, long size) {
       (request.flags & wire::kBrokerDirectory) != 0 || (request.flags & wire::kBrokerTarget) != 0;
   // The caller's socket and what a flag names.
   const uint32_t own = (alone ? 0U : 1U) + (names && !on_files ? 1U : 0U);
+  const bool below = (request.flags & wire::kBrokerBelow) != 0;
   return size >= static_cast<long>(sizeof(request)) && request.magic == wire::kBrokerMagic &&
          request.num_groups <= wire::kMaxBrokerGroups &&
          request.control_size <= wire::kMaxBrokerControl &&
@@ -280,6 +282,8 @@ bool check_request(const BrokerCall& call, long size) {
          (kind_of(call) == wire::BrokerKind::kCancel || call.num_fds == own + request.num_rights) &&
          size == static_cast<long>(sizeof(request)) + data_offset(call) +
                      wire::broker_padded(request.data_size) &&
+         (!below || (kind_of(call) == wire::BrokerKind::kBind && request.num_rights == 1 &&
+                     (request.flags & wire::kBrokerOwnThread) != 0)) &&
          (!on_files || check_file_call(call));
 }
 

@@ -86,6 +86,29 @@ TEST(BlameRefusalTest, ADomainThatIsNotStatedIsNotBlamed) {
           .recorded);
 }
 
+TEST(RefuseByFaultTest, IsAWholeEventAlsoOfWhatThePolicyDoesNotState) {
+  FileSpec spec = sample_spec();
+  const FileCall call = call_of(FileOperation::kWrite, file_at("/w/a", 16, kInW));
+  const FileVerdict stated = refuse_by_fault(spec, call, EMFILE);
+  EXPECT_EQ(stated.event.domain, schema::Domain::kFilesystemWrite);
+  spec.write_stated = false;
+  const FileVerdict unstated = refuse_by_fault(spec, call, EMFILE);
+  EXPECT_EQ(unstated.event.domain, schema::Domain::kFilesystemRead);
+  for (const FileVerdict& verdict : {stated, unstated}) {
+    EXPECT_FALSE(verdict.perform);
+    EXPECT_TRUE(verdict.recorded);
+    EXPECT_EQ(verdict.event.operation, "write");
+    EXPECT_EQ(verdict.event.object.path, schema::PathBytes("/w/a"));
+    EXPECT_FALSE(verdict.event.rule.empty());
+    EXPECT_FALSE(verdict.event.mechanism.empty());
+    EXPECT_EQ(verdict.event.outcome, schema::DecisionOutcome::kDenied);
+    EXPECT_EQ(verdict.event.cause, DecisionCause::kFault);
+    EXPECT_EQ(verdict.event.os_errno, EMFILE);
+  }
+  const FileVerdict reference = refuse_by_fault(sample_spec(), FileCall{{}, call.file, {}}, ENOSYS);
+  EXPECT_EQ(reference.event.operation, "read") << "of an open with O_PATH";
+}
+
 TEST(BlameRefusalTest, AGrantElsewhereByAnotherMountIsAGrant) {
   FileSpec spec = sample_spec();
   const FileCall call = call_of(FileOperation::kWrite, file_at("/m/a", 16, {id_of(10), id_of(99)}));

@@ -42,6 +42,8 @@ inline constexpr uint32_t kBrokerTarget = 1U << 3;       // one of the socket fi
 inline constexpr uint32_t kBrokerCredentials = 1U << 4;  // uid, gid, groups and capabilities hold
 inline constexpr uint32_t kBrokerStream = 1U << 5;       // a send goes on until all has gone
 inline constexpr uint32_t kBrokerSayFile = 1U << 6;      // kBind of a path: what it leads to then
+// kBind of a path: no socket is made but below the directory that comes behind.
+inline constexpr uint32_t kBrokerBelow = 1U << 7;
 
 struct BrokerRequest {
   uint32_t magic;
