@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "aasm/process/proc_status.h"
+
 #include "process_list.h"
 
 namespace aasm::backend_native {
@@ -32,6 +34,16 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child() { end(); }
   pid_t pid() const { return pid_; }
+  // Until it has done its work.
+  void wait_until_asleep() const {
+    for (int i = 0; i < 1000; ++i) {
+      const schema::Result<process::ProcStat> stat = process::read_proc_stat(pid_);
+      if (stat && stat->state == 'S') {
+        return;
+      }
+      ::usleep(10000);
+    }
+  }
   void kill() const { ::kill(pid_, SIGKILL); }
   void end() {
     if (pid_ > 0) {
@@ -90,6 +102,7 @@ TEST_F(ProcessCountTest, APermissionThatIsNotSeenThroughYetCounts) {
 }
 
 TEST_F(ProcessCountTest, ACallerThatSleepsElsewhereOrAsksAgainIsThroughWithItsLastOne) {
+  program_.wait_until_asleep();
   ProcessCount count(ceiling(2), ::getpid(), program_.pid());
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(count.admits(program_.pid())) << i;  // each of them was gone at once
@@ -97,6 +110,7 @@ TEST_F(ProcessCountTest, ACallerThatSleepsElsewhereOrAsksAgainIsThroughWithItsLa
   ProcessCount other(ceiling(3), ::getpid(), program_.pid());
   ASSERT_TRUE(other.admits(program_.pid()));
   Child sleeper;
+  sleeper.wait_until_asleep();
   ASSERT_TRUE(other.admits(sleeper.pid()));
   EXPECT_TRUE(other.admits(program_.pid())) << "the sleeper's came to nothing";
 }
