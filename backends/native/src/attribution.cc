@@ -148,24 +148,41 @@ schema::Result<std::string> Attribution::status(pid_t tid) const {
                       : schema::Result<std::string>(std::move(text));
 }
 
+std::optional<std::int64_t> Attribution::held_parent(std::int64_t pid) const {
+  const auto found = known_.find(static_cast<pid_t>(pid));
+  const bool held = found != known_.end() && found->second.pid == pid;
+  return held ? parent_of(found->second.directory) : std::nullopt;
+}
+
+// What is held and answers still has had its number all the time. The root is ours to wait for, so
+// nobody else has had its.
 std::vector<std::int64_t> Attribution::parents(std::int64_t pid) const {
   std::vector<std::int64_t> chain;
   const std::int64_t self = ::getpid();
-  process::Fd child = open_process(pid);
-  while (child && chain.size() < kMaxParents) {
-    const std::optional<std::int64_t> parent = parent_of(child);
-    if (!parent || *parent <= 0 || (*parent == self && self != root_)) {
+  process::Fd child;  // empty where it is held
+  std::optional<std::int64_t> parent = held_parent(pid);
+  if (!parent) {
+    child = open_process(pid);
+    parent = parent_of(child);
+  }
+  while (parent && *parent > 0 && chain.size() < kMaxParents) {
+    if (*parent == self && self != root_) {
       break;
     }
-    process::Fd directory = open_process(*parent);
-    if (parent_of(child) != parent) {
-      break;
+    std::optional<std::int64_t> next;
+    if (*parent != root_ && !(next = held_parent(*parent))) {
+      process::Fd directory = open_process(*parent);
+      if ((child ? parent_of(child) : held_parent(pid)) != parent) {
+        break;
+      }
+      next = parent_of(directory);
+      child = std::move(directory);
+    } else {
+      child.reset();
     }
     chain.push_back(*parent);
-    if (*parent == root_) {
-      break;
-    }
-    child = std::move(directory);
+    pid = *parent;
+    parent = next;
   }
   return chain;
 }

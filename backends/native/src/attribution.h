@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,7 +56,8 @@ class Attribution {
 
   // Parents of process `pid`, nearest first, the last being the root when the chain reaches it.
   // Each link was seen from both ends: the child still named that parent after the parent had been
-  // opened. Ends early where that fails or a process is gone.
+  // opened, or named one that had been opened before and was there afterwards. Ends early where
+  // that fails or a process is gone.
   std::vector<std::int64_t> parents(std::int64_t pid) const;
 
   // Whether what parents() gave ends only because it is as long as it may be.
@@ -74,6 +76,8 @@ class Attribution {
   };
 
   Known* open_thread(pid_t tid);
+  // Of a process whose directory is held and answers.
+  std::optional<std::int64_t> held_parent(std::int64_t pid) const;
   void make_room();
 
   pid_t root_;

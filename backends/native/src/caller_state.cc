@@ -6,9 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <netinet/in.h>
@@ -101,30 +104,75 @@ Result<std::string> socket_name(const process::Fd& socket) {
   return std::string(reinterpret_cast<const char*>(&name), size);
 }
 
-Result<CallerStatus> parse_caller_status(std::string_view text) {
-  using process::status_numbers;
-  const std::vector<std::uint64_t> uids = AASM_TRY(status_numbers(text, "Uid", 10));
-  const std::vector<std::uint64_t> gids = AASM_TRY(status_numbers(text, "Gid", 10));
-  const std::vector<std::uint64_t> groups = AASM_TRY(status_numbers(text, "Groups", 10));
-  const std::vector<std::uint64_t> mask = AASM_TRY(status_numbers(text, "Umask", 8));
-  std::vector<std::uint64_t> sets;
-  for (const std::string_view name : {"CapEff", "SigPnd", "ShdPnd", "SigBlk"}) {
-    const std::vector<std::uint64_t> set = AASM_TRY(status_numbers(text, name, 16));
-    sets.insert(sets.end(), set.begin(), set.end());
+namespace {
+
+// The lines that are needed, and in which base their numbers are.
+enum Line : std::size_t {
+  kUid,
+  kGid,
+  kGroups,
+  kUmask,
+  kCapEff,
+  kSigPnd,
+  kShdPnd,
+  kSigBlk,
+  kNumLines
+};
+constexpr std::array<std::pair<std::string_view, int>, kNumLines> kLines = {{{"Uid", 10},
+                                                                             {"Gid", 10},
+                                                                             {"Groups", 10},
+                                                                             {"Umask", 8},
+                                                                             {"CapEff", 16},
+                                                                             {"SigPnd", 16},
+                                                                             {"ShdPnd", 16},
+                                                                             {"SigBlk", 16}}};
+using Numbers = std::array<std::optional<std::vector<std::uint64_t>>, kNumLines>;
+
+// In one pass, since it is read for many calls.
+Result<Numbers> needed_numbers(std::string_view text) {
+  Numbers numbers;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    const std::string_view name = line.substr(0, line.find(':'));
+    for (std::size_t i = 0; i < kNumLines; ++i) {
+      if (name == kLines.at(i).first && !numbers.at(i)) {
+        numbers.at(i) = AASM_TRY(process::status_numbers(line, name, kLines.at(i).second));
+      }
+    }
+    at = end + 1;
   }
-  if (uids.size() != 4 || gids.size() != 4 || mask.size() != 1 || sets.size() != 4) {
+  return numbers;
+}
+
+bool has_count(const Numbers& numbers, Line line, std::size_t count) {
+  return numbers.at(line) && numbers.at(line)->size() == count;
+}
+
+}  // namespace
+
+Result<CallerStatus> parse_caller_status(std::string_view text) {
+  const Numbers numbers = AASM_TRY(needed_numbers(text));
+  const bool whole = has_count(numbers, kUid, 4) && has_count(numbers, kGid, 4) &&
+                     numbers[kGroups] && has_count(numbers, kUmask, 1) &&
+                     has_count(numbers, kCapEff, 1) && has_count(numbers, kSigPnd, 1) &&
+                     has_count(numbers, kShdPnd, 1) && has_count(numbers, kSigBlk, 1);
+  if (!whole) {
     return Error(ErrorCode::kMalformed, "the caller's status cannot be read", EPERM);
   }
+  const std::vector<std::uint64_t>& uids = *numbers[kUid];
+  const std::vector<std::uint64_t>& gids = *numbers[kGid];
   CallerStatus status;
   status.credentials.uid = static_cast<std::uint32_t>(uids[1]);
   status.credentials.gid = static_cast<std::uint32_t>(gids[1]);
-  for (const std::uint64_t group : groups) {
+  for (const std::uint64_t group : *numbers[kGroups]) {
     status.credentials.groups.push_back(static_cast<std::uint32_t>(group));
   }
-  status.credentials.capabilities = sets[0];
+  status.credentials.capabilities = numbers[kCapEff]->front();
   status.plain = uids[1] == uids[3] && gids[1] == gids[3];
-  status.mode_mask = static_cast<std::uint32_t>(mask[0]);
-  status.waiting_signals = (sets[1] | sets[2]) & ~sets[3];
+  status.mode_mask = static_cast<std::uint32_t>(numbers[kUmask]->front());
+  status.waiting_signals =
+      (numbers[kSigPnd]->front() | numbers[kShdPnd]->front()) & ~numbers[kSigBlk]->front();
   return status;
 }
 
