@@ -128,18 +128,26 @@ constexpr std::array<std::pair<std::string_view, int>, kNumLines> kLines = {{{"U
                                                                              {"SigBlk", 16}}};
 using Numbers = std::array<std::optional<std::vector<std::uint64_t>>, kNumLines>;
 
+Result<void> take_line(std::string_view line, Numbers& numbers) {
+  const std::string_view name = line.substr(0, line.find(':'));
+  const auto* const wanted = std::find_if(
+      kLines.begin(), kLines.end(), [name](const auto& known) { return known.first == name; });
+  if (wanted == kLines.end()) {
+    return {};
+  }
+  auto& taken = numbers.at(static_cast<std::size_t>(wanted - kLines.begin()));
+  if (!taken) {
+    taken = AASM_TRY(process::status_numbers(line, name, wanted->second));
+  }
+  return {};
+}
+
 // In one pass, since it is read for many calls.
 Result<Numbers> needed_numbers(std::string_view text) {
   Numbers numbers;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    const std::string_view name = line.substr(0, line.find(':'));
-    for (std::size_t i = 0; i < kNumLines; ++i) {
-      if (name == kLines.at(i).first && !numbers.at(i)) {
-        numbers.at(i) = AASM_TRY(process::status_numbers(line, name, kLines.at(i).second));
-      }
-    }
+    AASM_TRY(take_line(text.substr(at, end - at), numbers));
     at = end + 1;
   }
   return numbers;
