@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "file_operation.h"
 #include "file_place.h"
 #include "landlock_uapi.h"
 
@@ -20,72 +21,6 @@ using schema::ObjectType;
 using schema::PathBytes;
 
 constexpr const char* kByChannel = "seccomp_user_notification";
-
-Domain domain_of(FileOperation operation) {
-  const bool reads = operation == FileOperation::kRead || operation == FileOperation::kExecute;
-  return reads ? Domain::kFilesystemRead : Domain::kFilesystemWrite;
-}
-
-bool has_two_names(FileOperation operation) {
-  return operation == FileOperation::kRename || operation == FileOperation::kExchange ||
-         operation == FileOperation::kLink;
-}
-
-// Whether the right is asked of the directory that holds the name rather than of the file.
-bool changes_directory(FileOperation operation, const ResolvedFile& file) {
-  switch (operation) {
-    case FileOperation::kRead:
-    case FileOperation::kWrite:
-    case FileOperation::kTruncate:
-    case FileOperation::kAttributes:
-    case FileOperation::kExecute:
-      return false;
-    case FileOperation::kCreate:  // O_TMPFILE makes no name, in a directory that is there
-      return !(file.exists && file.directory);
-    case FileOperation::kMakeDirectory:
-    case FileOperation::kMakeNode:
-    case FileOperation::kMakeSymlink:
-    case FileOperation::kRemove:
-    case FileOperation::kRemoveDirectory:
-    case FileOperation::kRename:
-    case FileOperation::kExchange:
-    case FileOperation::kLink:
-      break;
-  }
-  return true;
-}
-
-// What Landlock asks for (security/landlock/fs.c). A grant to write has every right to make
-// something, so one of them stands for those of mknod(2).
-std::uint64_t rights_for(FileOperation operation, const ResolvedFile& file) {
-  switch (operation) {
-    case FileOperation::kRead:
-      return file.directory ? landlock::kReadDir : landlock::kReadFile;
-    case FileOperation::kWrite:
-    case FileOperation::kAttributes:
-      return landlock::kWriteFile;
-    case FileOperation::kTruncate:
-      return landlock::kTruncate;
-    case FileOperation::kCreate:
-    case FileOperation::kLink:
-      return landlock::kMakeReg;
-    case FileOperation::kMakeDirectory:
-      return landlock::kMakeDir;
-    case FileOperation::kMakeNode:
-      return landlock::kMakeFifo;
-    case FileOperation::kMakeSymlink:
-      return landlock::kMakeSym;
-    case FileOperation::kRemove:
-    case FileOperation::kRename:
-    case FileOperation::kExchange:
-      return landlock::kRemoveFile;
-    case FileOperation::kExecute:  // is opened for reading, too
-      return landlock::kExecute | landlock::kReadFile;
-    case FileOperation::kRemoveDirectory:
-      break;
-  }
-  return landlock::kRemoveDir;
-}
 
 const std::string& default_rule(const FileSpec& spec, Domain domain) {
   return domain == Domain::kFilesystemRead ? spec.read_default : spec.write_default;
@@ -236,63 +171,11 @@ FileVerdict unrecorded() {
   return verdict;
 }
 
-std::string_view operation_word(FileOperation operation) {
-  switch (operation) {
-    case FileOperation::kRead:
-      return "read";
-    case FileOperation::kWrite:
-    case FileOperation::kTruncate:
-    case FileOperation::kAttributes:
-      return "write";
-    case FileOperation::kCreate:
-    case FileOperation::kMakeDirectory:
-    case FileOperation::kMakeNode:
-    case FileOperation::kMakeSymlink:
-      return "create";
-    case FileOperation::kRemove:
-    case FileOperation::kRemoveDirectory:
-      return "remove";
-    case FileOperation::kRename:
-    case FileOperation::kExchange:
-      return "rename";
-    case FileOperation::kExecute:
-      return "execute";
-    case FileOperation::kLink:
-      break;
-  }
-  return "link";
-}
-
 bool wants_parents(const FileSpec& spec, std::string_view path) {
   ResolvedFile file;
   file.path = path;
   file.exists = false;
   return spec.denies() || granted_to(spec, file, true, Domain::kFilesystemRead, 0).rights == 0;
-}
-
-std::vector<FileOperation> open_operations(int flags, bool exists) {
-  if ((flags & O_PATH) != 0) {
-    return {};
-  }
-  const int mode = flags & O_ACCMODE;
-  const bool temporary = (flags & O_TMPFILE) == O_TMPFILE;
-  std::vector<FileOperation> operations;
-  if (temporary || (!exists && (flags & O_CREAT) != 0)) {
-    operations.push_back(FileOperation::kCreate);
-  }
-  if (temporary) {
-    return operations;
-  }
-  if (mode != O_RDONLY) {
-    operations.push_back(FileOperation::kWrite);
-  }
-  if (exists && (flags & O_TRUNC) != 0) {
-    operations.push_back(FileOperation::kTruncate);
-  }
-  if (mode != O_WRONLY) {
-    operations.push_back(FileOperation::kRead);
-  }
-  return operations;
 }
 
 FileVerdict judge_file(const FileSpec& spec, const FileCall& call) {
