@@ -26,9 +26,11 @@ process::Fd open_below(const process::Fd& directory, const char* name) {
   return process::Fd(::openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
 }
 
+constexpr std::size_t kStart = 4096;
+
 // The start of a file as it is now; empty when it cannot be read.
 std::string read_start(const process::Fd& file) {
-  std::array<char, 4096> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<char, kStart> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = file ? ::pread(file.get(), buffer.data(), buffer.size(), 0) : -1;
   return got > 0 ? std::string(buffer.data(), static_cast<std::size_t>(got)) : std::string();
 }
@@ -139,13 +141,16 @@ Caller Attribution::identify(pid_t tid) {
 }
 
 schema::Result<std::string> Attribution::status(pid_t tid) const {
-  if (fresh_.tid == tid) {
-    return fresh_.status;
+  std::string text;
+  if (const auto found = known_.find(tid); fresh_.tid == tid) {
+    text = fresh_.status;
+  } else if (found != known_.end()) {
+    text = read_start(found->second.status);
   }
-  const auto found = known_.find(tid);
-  std::string text = found == known_.end() ? std::string() : read_start(found->second.status);
-  return text.empty() ? process::read_small_file("/proc/" + std::to_string(tid) + "/status")
-                      : schema::Result<std::string>(std::move(text));
+  // Who is in hundreds of groups has a longer one.
+  const bool whole = !text.empty() && text.size() < kStart;
+  return whole ? schema::Result<std::string>(std::move(text))
+               : process::read_small_file("/proc/" + std::to_string(tid) + "/status");
 }
 
 std::optional<std::int64_t> Attribution::held_parent(std::int64_t pid) const {

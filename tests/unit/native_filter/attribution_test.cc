@@ -1,6 +1,7 @@
 #include "attribution.h"
 
 #include <dirent.h>
+#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <thread>
 
@@ -191,6 +193,23 @@ TEST(AttributionTest, StatusIsReadSinceTheThreadWasAskedAbout) {
   EXPECT_NE(Attribution(1).status(::getpid()).value().find("Umask:\t0027\n"), std::string::npos)
       << "never asked about";
   ::umask(before);
+}
+
+TEST(AttributionTest, StatusOfWhoIsInManyGroupsIsWhole) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "setting groups takes root";
+  }
+  const WaitingProcess process([](int fd) {
+    std::array<gid_t, 1000> groups{};
+    std::iota(groups.begin(), groups.end(), gid_t{100000});
+    report(fd, ::setgroups(groups.size(), groups.data()) == 0 ? ::getpid() : 0);
+  });
+  Attribution attribution(1);
+  for (const char* what : {"new here", "known"}) {
+    ASSERT_EQ(attribution.identify(process.reported()).pid, process.pid());
+    EXPECT_NE(attribution.status(process.pid()).value().find("\nCapEff:"), std::string::npos)
+        << what;
+  }
 }
 
 TEST(AttributionTest, ThereIsNoStatusOfAGoneThread) {
