@@ -1,13 +1,11 @@
 #include "broker_call.h"
 
-#include <linux/capability.h>
 #include <linux/fcntl.h>
 #include <linux/openat2.h>
-#include <linux/prctl.h>
 #include <linux/stat.h>
 
+#include "caller_rights.h"
 #include "file_call.h"
-#include "socket_place.h"
 #include "text.h"
 
 namespace aasm::helper {
@@ -16,17 +14,10 @@ namespace {
 
 constexpr long kEperm = 1;
 
-bool has(const BrokerCall& call, uint32_t flag) {
-  return (call.request.flags & flag) != 0;
-}
 wire::BrokerKind kind_of(const BrokerCall& call) {
   return static_cast<wire::BrokerKind>(call.request.kind);
 }
 
-const uint32_t* groups_of(const BrokerCall& call) {
-  // SAFETY: the payload begins behind a header of 72 bytes that is aligned to eight.
-  return reinterpret_cast<const uint32_t*>(call.payload);
-}
 uint32_t control_offset(const BrokerCall& call) {
   return wire::broker_padded(call.request.num_groups * 4);
 }
@@ -214,47 +205,6 @@ void bind_and_say_file(BrokerCall& call) {
   }
 }
 
-long take_capabilities(uint64_t wanted) {
-  const uint32_t head[2] = {_LINUX_CAPABILITY_VERSION_3, 0};
-  const auto low = static_cast<uint32_t>(wanted);
-  const auto high = static_cast<uint32_t>(wanted >> 32);
-  const uint32_t sets[6] = {low, low, 0, high, high, 0};
-  return raw_call(__NR_capset, address(head), address(sets));
-}
-
-// This thread becomes as the caller. Whatever of it is refused, the call is not made.
-long take_credentials(const BrokerCall& call) {
-  const auto& wanted = call.request;
-  long result = raw_call(__NR_setgroups, wanted.num_groups, address(groups_of(call)));
-  if (result >= 0) {
-    result = raw_call(__NR_setresgid, wanted.gid, wanted.gid, wanted.gid);
-  }
-  if (result >= 0 && wanted.capabilities != 0) {
-    result = process_control(PR_SET_KEEPCAPS, 1);
-  }
-  if (result >= 0) {
-    result = raw_call(__NR_setresuid, wanted.uid, wanted.uid, wanted.uid);
-  }
-  return result < 0 ? result : take_capabilities(wanted.capabilities);
-}
-
-long prepare(const BrokerCall& call) {
-  if (has(call, wire::kBrokerCredentials)) {
-    const long result = take_credentials(call);
-    if (result < 0) {
-      return result;
-    }
-  }
-  if (has(call, wire::kBrokerDirectory)) {
-    raw_call(__NR_umask, call.request.mode_mask);
-    const long result = raw_call(__NR_fchdir, call.fds[1]);
-    if (result < 0) {
-      return result;
-    }
-  }
-  return has(call, wire::kBrokerBelow) ? make_sockets_below(call.fds[call.num_fds - 1]) : 0;
-}
-
 // Whether the socket itself is not to be waited for.
 bool never_waits(const BrokerCall& call) {
   constexpr int kGetFlags = 3;
@@ -312,7 +262,7 @@ bool do_at_once(BrokerCall& call) {
 }
 
 void do_waiting(BrokerCall& call) {
-  const long prepared = prepare(call);
+  const long prepared = become_caller(call);
   if (prepared < 0) {
     answer_fault(call, prepared);
     return;

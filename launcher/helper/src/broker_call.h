@@ -25,6 +25,10 @@ struct BrokerCall {
                          2 * wire::kMaxBrokerPlacePath];  // of the reply
 };
 
+inline bool has(const BrokerCall& call, uint32_t flag) {
+  return (call.request.flags & flag) != 0;
+}
+
 // Whether `size` bytes of message and the descriptors are what the header says.
 bool check_request(const BrokerCall& call, long size);
 
