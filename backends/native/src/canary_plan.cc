@@ -1,7 +1,4 @@
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <linux/kcmp.h>
-#include <linux/seccomp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,17 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "aasm/schema/path_bytes.h"
 
 #include "bpf.h"
 #include "canary.h"
+#include "canary_calls.h"
 #include "canary_objects.h"
 #include "classify.h"
 #include "file_canary.h"
@@ -36,18 +31,6 @@ using schema::Domain;
 using schema::Purpose;
 
 constexpr std::size_t kMaxProtectedPaths = 64;
-
-// One of the calls that do nothing and are on few policies' lists.
-struct HarmlessCall {
-  std::string_view name;
-  std::string_view action;
-};
-constexpr std::array<HarmlessCall, 4> kHarmlessCalls = {{
-    {"unshare", "unshare(0)"},
-    {"kcmp", "kcmp of the caller with itself"},
-    {"process_vm_readv", "process_vm_readv of nothing from the caller itself"},
-    {"seccomp", "seccomp(SECCOMP_GET_ACTION_AVAIL)"},
-}};
 
 std::string quoted(const std::string& path) {
   return "\"" + schema::PathBytes(path).display() + "\"";
@@ -113,15 +96,6 @@ class CanaryPlanner {
     return plan_.canaries.back();
   }
 
-  ScriptCall open_call(const std::string& path, int flags) {
-    ScriptCall call;
-    call.number = SYS_openat;
-    call.returns_descriptor = true;
-    call.args = {value_arg(AT_FDCWD), plan_.script.text(path), value_arg(flags | O_CLOEXEC),
-                 value_arg(0)};
-    return call;
-  }
-
   void add_filesystem_canaries() {
     const std::string& directory = context_.protect.canary_dir;
     const bool observed = context_.filter.files.observes();
@@ -129,14 +103,14 @@ class CanaryPlanner {
       const std::string path = canary_read_path(directory);
       add({"filesystem_read.open", Domain::kFilesystemRead, Purpose::kPolicy, "landlock",
            "openat(" + quoted(path) + ", O_RDONLY)"},
-          open_call(path, O_RDONLY), {EACCES}, MissingControl::kFails);
+          open_call(path, O_RDONLY, plan_.script), {EACCES}, MissingControl::kFails);
       add_execute_canary(canary_exec_path(directory));
     }
     if (stated(Domain::kFilesystemWrite) && !observed) {
       const std::string path = canary_write_path(directory);
       add({"filesystem_write.open", Domain::kFilesystemWrite, Purpose::kPolicy, "landlock",
            "openat(" + quoted(path) + ", O_WRONLY)"},
-          open_call(path, O_WRONLY), {EACCES}, MissingControl::kFails);
+          open_call(path, O_WRONLY, plan_.script), {EACCES}, MissingControl::kFails);
     }
     for (FileCanary& file : decided_file_calls(context_.filter.files, directory, plan_.script)) {
       // Where files are observed it lies in what self-protection keeps.
@@ -149,35 +123,10 @@ class CanaryPlanner {
     }
   }
 
-  // With AT_EXECVE_CHECK the kernel decides and executes nothing; it refuses the flag before 6.14.
-  // The argument vector is empty: a script has no way to place a pointer in memory.
   void add_execute_canary(const std::string& path) {
-    ScriptCall call;
-    call.number = SYS_execveat;
-    call.args = {value_arg(AT_FDCWD), plan_.script.text(path), scratch_arg(0), scratch_arg(0),
-                 value_arg(kExecveCheck)};
     add({"filesystem_read.execute", Domain::kFilesystemRead, Purpose::kPolicy, "landlock",
          "execveat(" + quoted(path) + ", AT_EXECVE_CHECK)"},
-        call, {EACCES}, MissingControl::kNoCanary);
-  }
-
-  ScriptCall harmless_call(std::string_view name, long number) {
-    ScriptCall call;
-    call.number = number;
-    if (name == "unshare") {
-      call.args = {value_arg(0)};
-    } else if (name == "kcmp") {
-      call.args = {own_pid_arg(), own_pid_arg(), value_arg(KCMP_VM), value_arg(0), value_arg(0)};
-    } else if (name == "process_vm_readv") {
-      call.args = {own_pid_arg(), value_arg(0), value_arg(0), value_arg(0), value_arg(0)};
-    } else {
-      const std::uint32_t action = SECCOMP_RET_ALLOW;
-      std::array<char, sizeof action> bytes{};
-      std::memcpy(bytes.data(), &action, sizeof action);
-      call.args = {value_arg(SECCOMP_GET_ACTION_AVAIL), value_arg(0),
-                   plan_.script.blob({bytes.data(), bytes.size()})};
-    }
-    return call;
+        execute_call(path, plan_.script), {EACCES}, MissingControl::kNoCanary);
   }
 
   // What the channel would answer the workload.
@@ -204,7 +153,7 @@ class CanaryPlanner {
           add({"syscall." + std::string(harmless.name), Domain::kSyscall,
                by_policy ? Purpose::kPolicy : Purpose::kSelfProtection, "seccomp",
                std::string(harmless.action)},
-              harmless_call(harmless.name, *number), {EPERM},
+              harmless_call(harmless.name, *number, plan_.script), {EPERM},
               context_.outer_filter ? MissingControl::kNoCanary : MissingControl::kFails);
       scripted.must_be_reported = true;
       plan_.forbidden_entries.push_back(scripted.entry);
@@ -224,7 +173,7 @@ class CanaryPlanner {
     const std::string path = "/proc/" + std::to_string(context_.supervisor_pid) + "/environ";
     add({"credential.environ", Domain::kCredential, purpose(Domain::kCredential), "landlock",
          "openat(environ of the supervisor, O_RDONLY)"},
-        open_call(path, O_RDONLY), {EACCES, EPERM}, MissingControl::kNoCanary);
+        open_call(path, O_RDONLY, plan_.script), {EACCES, EPERM}, MissingControl::kNoCanary);
   }
 
   void add_descriptor_canary() {
@@ -238,29 +187,13 @@ class CanaryPlanner {
 
   // Asks for exactly the capabilities the supervisor has: no change before the cut, a rise after.
   void add_capability_canary() {
-    const CapabilitySets& sets = context_.capabilities;
     if (!context_.cut_capabilities) {
       plan_.none.push_back({Domain::kCredential, "capability cut: there is nothing to cut"});
       return;
     }
-    const std::array<std::uint32_t, 2> head = {_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<std::uint32_t, 6> data{};
-    for (std::size_t half = 0; half < 2; ++half) {
-      data.at(half * 3) = static_cast<std::uint32_t>(sets.effective >> (32 * half));
-      data.at(half * 3 + 1) = static_cast<std::uint32_t>(sets.permitted >> (32 * half));
-      data.at(half * 3 + 2) = static_cast<std::uint32_t>(sets.inheritable >> (32 * half));
-    }
-    std::array<char, sizeof head> head_bytes{};
-    std::array<char, sizeof data> data_bytes{};
-    std::memcpy(head_bytes.data(), head.data(), sizeof head);
-    std::memcpy(data_bytes.data(), data.data(), sizeof data);
-    ScriptCall call;
-    call.number = SYS_capset;
-    call.args = {plan_.script.blob({head_bytes.data(), head_bytes.size()}),
-                 plan_.script.blob({data_bytes.data(), data_bytes.size()})};
     add({"capabilities.raise", Domain::kCredential, Purpose::kSelfProtection, "capabilities",
          "capset(2) to the supervisor's own capabilities"},
-        call, {EPERM}, MissingControl::kFails);
+        capset_call(context_.capabilities, plan_.script), {EPERM}, MissingControl::kFails);
   }
 
   // A socket of its own for the one call that is watched.
@@ -320,8 +253,8 @@ class CanaryPlanner {
          judged ? "seccomp" : "landlock",
          (judged ? "openat2(" : "openat(") + quoted(path) +
              (reads ? ", O_RDONLY)" : ", O_WRONLY)")},
-        judged ? open_how_call(path, all, plan_.script) : open_call(path, all), {EACCES, EPERM},
-        MissingControl::kIgnored);
+        judged ? open_how_call(path, all, plan_.script) : open_call(path, all, plan_.script),
+        {EACCES, EPERM}, MissingControl::kIgnored);
     if (judged) {
       scripted.must_be_reported = true;
       plan_.forbidden_entries.push_back(scripted.entry);
@@ -367,7 +300,7 @@ class CanaryPlanner {
     const std::string memory = "/proc/" + std::to_string(context_.supervisor_pid) + "/mem";
     add({"self_protection.supervisor_memory", Domain::kCredential, Purpose::kSelfProtection,
          "landlock", "openat(mem of the supervisor, O_RDWR)"},
-        open_call(memory, O_RDWR), {EACCES, EPERM}, MissingControl::kIgnored);
+        open_call(memory, O_RDWR, plan_.script), {EACCES, EPERM}, MissingControl::kIgnored);
     add_signal_attempt("supervisor", value_arg(context_.supervisor_pid));
     add_signal_attempt("warden", warden_pid_arg());
   }
