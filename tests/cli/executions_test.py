@@ -241,6 +241,17 @@ class AllowedTest(ExecutionsCase):
         self.assert_verified()
 
 
+class JustWrittenTest(aasm_case.AasmCase):
+    def test_a_file_is_executed_as_soon_as_its_writer_has_closed_it(self):
+        """ETXTBSY is for those who write: neither the broker nor the supervisor may hold what they opened for somebody."""
+        script = "i=0; while [ $i -lt 150 ]; do cp /bin/true tool && ./tool || exit 1; i=$((i+1)); done"
+        for level in ("setup", "write-decisions", "decisions"):
+            with self.subTest(level=level):
+                self.write_policy(aasm_case.POLICY.format(read="").replace("spec:\n", f"spec:\n  evidence: {{ filesystem: {level} }}\n"))
+                done = self.sh(script)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 class AdvisoryTest(ExecutionsCase):
     """What the list of what may be executed does not reach, and that the report says so."""
 

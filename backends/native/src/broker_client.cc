@@ -151,7 +151,29 @@ Result<bool> BrokerClient::cancel(std::uint64_t call) const {
   return send_message(socket_.get(), {reinterpret_cast<const char*>(&header), sizeof header}, {});
 }
 
-Result<std::optional<BrokerAnswer>> BrokerClient::receive() const {
+Result<std::optional<BrokerAnswer>> BrokerClient::receive() {
+  while (true) {
+    std::uint32_t flags = 0;
+    std::optional<BrokerAnswer> answer = AASM_TRY(receive_one(&flags));
+    if (!answer) {
+      return answer;
+    }
+    const std::uint64_t call = answer->call;
+    if ((flags & wire::kBrokerLetGo) != 0) {
+      auto held = held_.extract(call);
+      if (held.empty()) {
+        return Error(ErrorCode::kIntegrity, "the broker lets go of what it did not hold");
+      }
+      return std::optional<BrokerAnswer>(std::move(held.mapped()));
+    }
+    if ((flags & wire::kBrokerHolds) == 0) {
+      return answer;
+    }
+    held_.insert_or_assign(call, *std::move(answer));
+  }
+}
+
+Result<std::optional<BrokerAnswer>> BrokerClient::receive_one(std::uint32_t* flags) const {
   wire::BrokerReply reply = {};
   std::string path(kMaxReplyPath, '\0');
   std::array<iovec, 2> pieces = {{{&reply, sizeof reply}, {path.data(), path.size()}}};
@@ -177,6 +199,7 @@ Result<std::optional<BrokerAnswer>> BrokerClient::receive() const {
       reply.magic != wire::kBrokerMagic || reply.path_size > path.size()) {
     return Error(ErrorCode::kIntegrity, "a malformed answer from the broker");
   }
+  *flags = reply.flags;
   answer.call = reply.call;
   answer.result = reply.result;
   answer.fault = (reply.flags & wire::kBrokerFault) != 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,14 +68,17 @@ class BrokerClient {
   schema::Result<bool> cancel(std::uint64_t call) const;
 
   // An answer that has come; nullopt without one. An error: the broker is gone.
-  schema::Result<std::optional<BrokerAnswer>> receive() const;
+  schema::Result<std::optional<BrokerAnswer>> receive();
 
   // For poll(2); -1 without a broker.
   int fd() const { return socket_.get(); }
   void close() { socket_.reset(); }
 
  private:
+  schema::Result<std::optional<BrokerAnswer>> receive_one(std::uint32_t* flags) const;
+
   process::Fd socket_;
+  std::map<std::uint64_t, BrokerAnswer> held_;  // that come with what the broker has open itself
 };
 
 }  // namespace aasm::backend_native

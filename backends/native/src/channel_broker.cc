@@ -137,8 +137,8 @@ Result<void> ChannelWorker::answer_finished() {
 
 Result<bool> ChannelWorker::give_answer(FinishedCall* call) const {
   if (call->os_errno == 0 && call->opened) {
-    Result<bool> given =
-        listener_.answer_descriptor(call->notification, call->opened, call->close_on_exec);
+    Result<bool> given = listener_.answer_descriptor(call->notification, std::move(call->opened),
+                                                     call->close_on_exec);
     if (given) {
       return given;
     }

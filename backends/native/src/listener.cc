@@ -26,11 +26,12 @@ constexpr unsigned long kSyncWakeUp = 1;
 // struct seccomp_notif_addfd, and SECCOMP_ADDFD_FLAG_SEND of Linux 5.14.
 struct AddDescriptor {
   std::uint64_t id = 0;
-  std::uint32_t flags = 1U << 1;  // SECCOMP_ADDFD_FLAG_SEND
+  std::uint32_t flags = 0;
   std::uint32_t source = 0;
   std::uint32_t number = 0;  // chosen by the kernel
   std::uint32_t new_flags = 0;
 };
+constexpr std::uint32_t kAddAndAnswer = 1U << 1;  // SECCOMP_ADDFD_FLAG_SEND
 constexpr unsigned long kAddDescriptor = SECCOMP_IOW(3, AddDescriptor);
 
 // The kernel copies sizeof(struct seccomp_notif_resp) as *it* knows it; ours leads the union so
@@ -139,14 +140,22 @@ Result<bool> Listener::answer_value(std::uint64_t id, std::int64_t value) const 
   return send(id, value, 0, 0);
 }
 
-Result<bool> Listener::answer_descriptor(std::uint64_t id, const process::Fd& fd,
+Result<bool> Listener::answer_descriptor(std::uint64_t id, process::Fd fd,
                                          bool close_on_exec) const {
+  // Nobody can execute a file that is open for writing anywhere: not in one step, then.
+  const bool writes = (::fcntl(fd.get(), F_GETFL) & O_ACCMODE) != O_RDONLY;
   AddDescriptor added;
+  added.flags = writes ? 0 : kAddAndAnswer;
   added.id = id;
   added.source = static_cast<std::uint32_t>(fd.get());
   added.new_flags = close_on_exec ? O_CLOEXEC : 0;
   for (;;) {
-    if (::ioctl(fd_.get(), kAddDescriptor, &added) >= 0) {
+    const int number = ::ioctl(fd_.get(), kAddDescriptor, &added);
+    if (number >= 0 && writes) {
+      fd.reset();
+      return answer_value(id, number);
+    }
+    if (number >= 0) {
       return true;
     }
     if (errno == ENOENT) {

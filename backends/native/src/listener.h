@@ -30,9 +30,9 @@ class Listener {
   schema::Result<bool> refuse(std::uint64_t id, std::int64_t os_errno) const;
   schema::Result<bool> answer_zero(std::uint64_t id) const { return answer_value(id, 0); }
   schema::Result<bool> answer_value(std::uint64_t id, std::int64_t value) const;
-  // A copy of `fd` becomes a descriptor of the caller, in one step with the answer, which is its
-  // number. EMFILE: the caller has no room for it, and waits still.
-  schema::Result<bool> answer_descriptor(std::uint64_t id, const process::Fd& fd,
+  // `fd` becomes a descriptor of the caller, and the answer is its number; it is closed here before
+  // the caller goes on. EMFILE: the caller has no room for it, and waits still.
+  schema::Result<bool> answer_descriptor(std::uint64_t id, process::Fd fd,
                                          bool close_on_exec) const;
   // The kernel runs the call with arguments that memory may still change: only for calls that were
   // judged by nothing but their registers.

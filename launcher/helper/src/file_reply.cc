@@ -114,6 +114,16 @@ bool tell_places(FileTurn& turn) {
   return named;
 }
 
+bool writes_what_it_opened(const FileTurn& turn) {
+  return turn.places.opened >= 0 && (turn.file.flags & O_ACCMODE) != O_RDONLY;
+}
+
+void tell_let_go(const FileTurn& turn) {
+  wire::BrokerReply header = {};
+  header.flags = wire::kBrokerLetGo;
+  send_reply(turn.call, header, {nullptr, 0}, nullptr, 0);
+}
+
 void answer_turn(const FileTurn& turn, long result) {
   const FilePlaces& places = turn.places;
   wire::BrokerFileReply* reply = reply_of(turn);
@@ -127,6 +137,7 @@ void answer_turn(const FileTurn& turn, long result) {
     given.add(wire::kGivenOpened, places.opened, *reply);
   }
   wire::BrokerReply header = {};
+  header.flags = result >= 0 && writes_what_it_opened(turn) ? wire::kBrokerHolds : 0U;
   header.result = result;
   send_reply(turn.call, header, {turn.call.places, turn.told}, given.fds, given.count);
 }

@@ -25,6 +25,11 @@ wire::BrokerFileReply* reply_of(const FileTurn& turn);
 // can be neither judged by that nor recorded.
 bool tell_places(FileTurn& turn);
 
+// Nobody can execute a file that is open for writing anywhere, so the caller's own descriptor has
+// to be the last before it goes on.
+bool writes_what_it_opened(const FileTurn& turn);
+void tell_let_go(const FileTurn& turn);
+
 void answer_turn(const FileTurn& turn, long result);
 
 }  // namespace aasm::helper

@@ -66,6 +66,10 @@ struct BrokerRequest {
 
 // Bits of BrokerReply::flags.
 inline constexpr uint32_t kBrokerFault = 1U << 0;  // a step before the call failed: `result`
+// A file that was opened for writing came with it and is still open in the broker as well; a second
+// answer to the same call, with kBrokerLetGo and nothing else, says when it is not.
+inline constexpr uint32_t kBrokerHolds = 1U << 1;
+inline constexpr uint32_t kBrokerLetGo = 1U << 2;
 
 struct BrokerReply {
   uint32_t magic;
