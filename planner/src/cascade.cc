@@ -65,6 +65,7 @@ class Cascade {
       add_domain(entry.first);
     }
     add_call_denials();
+    add_witness();
     note_denied_calls();
     add_gaps();
     for (const CascadeMember& member : members_) {
@@ -153,6 +154,12 @@ class Cascade {
       wish = std::max(wish, member.document->evidence.wish(domain));
     }
     return wish;
+  }
+
+  void add_witness() {
+    for (const CascadeMember& member : members_) {
+      out_.witness = std::max(out_.witness, member.lowered.witness);
+    }
   }
 
   // A document may deny calls and leave the list of those allowed to another.

@@ -139,11 +139,15 @@ void decode_posture(Decoder& decoder, const YamlNode& node, PolicyDocument& docu
 
 void decode_evidence(Decoder& decoder, const YamlMember& member, PolicyDocument& document) {
   EvidenceNode& out = document.evidence;
-  std::vector<KeyReader> readers = {{"filesystem", [&](const YamlMember& wish) {
-                                       out.filesystem = decoder.token<EvidenceWish>(
-                                           wish.value, "evidence.filesystem");
-                                       out.filesystem_at = wish.key_at;
-                                     }}};
+  std::vector<KeyReader> readers = {
+      {"filesystem",
+       [&](const YamlMember& wish) {
+         out.filesystem = decoder.token<EvidenceWish>(wish.value, "evidence.filesystem");
+         out.filesystem_at = wish.key_at;
+       }},
+      {"witness", [&](const YamlMember& wish) {
+         out.witness = decoder.token<schema::WitnessWish>(wish.value, "evidence.witness");
+       }}};
   for (const auto& entry : schema::EnumNames<Domain>::kTokens) {
     const Domain domain = entry.first;
     const std::string where = "evidence." + std::string(entry.second);

@@ -129,6 +129,7 @@ LoweredPolicy Lowering::run() {
   unstated_domains();
   capabilities_unmapped();
   unmapped_nodes();
+  out_.witness = document_.evidence.witness;
   out_.state = state();
   return std::move(out_);
 }

@@ -23,6 +23,7 @@ BuiltSpec build_spec(const ResolvedPolicy& policy, const SpecInputs& inputs) {
   built.spec.working_dir = schema::PathBytes(inputs.working_dir);
   built.spec.requirements = policy.record.requirements;
   built.spec.on_denial = policy.record.on_denial;
+  built.spec.witness = policy.record.witness;
   built.spec.credentials = built.environment.posture;
   built.spec.ambient = built.environment.ambient;
   return built;

@@ -46,6 +46,7 @@ void fail(ResolvedPolicy& policy, std::vector<SourceProblem> problems) {
 void take_lowered(ResolvedPolicy& policy, LoweredPolicy lowered) {
   policy.record.state = lowered.state;
   policy.record.on_denial = std::move(lowered.on_denial);
+  policy.record.witness = lowered.witness;
   policy.record.requirements = std::move(lowered.requirements);
   policy.record.gaps = std::move(lowered.gaps);
   policy.record.unmapped = std::move(lowered.unmapped);

@@ -114,7 +114,8 @@ class Parts {
 
 auto head_of(const PolicyResolved& policy) {
   return std::tie(policy.state, policy.source_kind, policy.source, policy.document, policy.blob,
-                  policy.scope, policy.extends, policy.on_denial, policy.error, policy.parts);
+                  policy.scope, policy.extends, policy.on_denial, policy.witness, policy.error,
+                  policy.parts);
 }
 
 auto head_of(const Requirement& requirement) {
@@ -136,6 +137,7 @@ PolicyResolved without_lists(const PolicyResolved& policy) {
   head.scope = policy.scope;
   head.extends = policy.extends;
   head.on_denial = policy.on_denial;
+  head.witness = policy.witness;
   head.error = policy.error;
   return head;
 }

@@ -31,6 +31,8 @@ inline constexpr std::string_view kKind<DecisionBatch> = "decision.batch";
 template <>
 inline constexpr std::string_view kKind<ObservationBatch> = "observation.batch";
 template <>
+inline constexpr std::string_view kKind<WitnessReported> = "witness.reported";
+template <>
 inline constexpr std::string_view kKind<ProcessExited> = "process.exited";
 template <>
 inline constexpr std::string_view kKind<RunClosed> = "run.closed";

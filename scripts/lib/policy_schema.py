@@ -93,7 +93,7 @@ def nodes(tokens, groups):
                                                      "file_size_bytes")}),
         "capabilities": a_map({"allow": a_list(capability), "deny": a_list(capability)}),
         "posture": a_map({name: posture for name in ["default", *tokens["Domain"]]}),
-        "evidence": a_map({"filesystem": words(tokens["EvidenceWish"]),
+        "evidence": a_map({"filesystem": words(tokens["EvidenceWish"]), "witness": words(tokens["WitnessWish"]),
                            **{name: words(["setup", "decisions"]) for name in tokens["Domain"]}}),
         **{name: True for name in ("tools", "budget", "schedule", "data", "approval", "approval_timeout_secs", "scope", "version")},
     }

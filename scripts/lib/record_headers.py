@@ -15,7 +15,7 @@ KINDS = [  # in the order of docs/spec/product.md section 3
     ("plan.resolved", "PlanResolved"), ("plan.refused", "PlanRefused"),
     ("control.prepared", "ControlPrepared"), ("boundary.proved", "BoundaryProved"),
     ("process.started", "ProcessStarted"), ("decision.batch", "EventBatch"),
-    ("observation.batch", "EventBatch"), ("process.exited", "ProcessExited"),
+    ("observation.batch", "EventBatch"), ("witness.reported", "WitnessReported"), ("process.exited", "ProcessExited"),
     ("run.closed", "RunClosed"), ("run.recovered", "RunRecovered"),
     ("key.rotated", "KeyRotated"), ("key.replaced", "KeyReplaced"), ("key.revoked", "KeyRevoked"),
 ]

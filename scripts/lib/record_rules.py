@@ -53,6 +53,11 @@ RULES = {
         fields(events=COUNT, actions=COUNT, dropped=COUNT, nested_filter_event=FROM_ONE),
         when(is_one_of("present", False), fields(opened={"const": False}, closed={"const": False}, events={"maximum": 0})),
         when(is_one_of("closed", True), fields(opened={"const": True}))],
+    "WitnessedDenial": [fields(blockers=FILLED, count=FROM_ONE)],
+    "WitnessReported": [
+        fields(before_start=COUNT, heard=COUNT, counted=COUNT, lost=COUNT, overruns=COUNT, unlisted=COUNT),
+        when(is_one_of("state", "unavailable"), fields(reason=FILLED),
+             fields(reason=EMPTY_TEXT, before_start=FROM_ONE, domains=FILLED_LIST))],
     "RunClosed": [
         fields(records=FROM_ONE),
         when(is_one_of("ending", "refused", "prepare_failed", "canary_failed", "self_protection_failed", "exec_failed"),
@@ -131,6 +136,8 @@ COMMENTS = {
     "AmbientAuthority": ["inherited descriptors are not ascending: the numbers of descriptors rise"],
     "ControlPrepared": ["a part past the last: part <= parts"],
     "BoundaryProved": ["a part past the last: part <= parts"],
+    "WitnessReported": ["more denials listed than heard: the counts of denials and unlisted are not above heard",
+                        "fewer denials listed than heard: nor below"],
     "Event": ["more processes than actions: pids <= count"],
     "EventBatch": ["event numbers are not contiguous: the events count on from first without a gap"],
 }

@@ -20,7 +20,8 @@ OBJECTS = {
         ("schema", '"aasm.isolation.report/1"'), ("stage", "ReportStage"), ("claims_rules", "std::string"),
         ("claims_rules_known", "bool"), ("posture", "ReportedPosture"), ("posture_detail", "std::string"), ("run", "RUN"),
         ("plan", "PLAN"), ("domains", "std::vector<DOMAIN>"), ("authority", "AUTHORITY"), ("policy", "POLICY"),
-        ("contradictions", "std::vector<CONTRADICTION>"), ("open_questions", "std::vector<OpenQuestion>")],
+        ("witness", "std::optional<WITNESS>"), ("contradictions", "std::vector<CONTRADICTION>"),
+        ("open_questions", "std::vector<OpenQuestion>")],
     "RUN": [
         ("id", "std::string"), ("state", "RunState"), ("program_started", "bool"), ("program_may_have_run", "bool"),
         ("exit_cause", "std::optional<ExitCause>"), ("exit_status", "std::optional<std::int64_t>"),
@@ -56,6 +57,10 @@ OBJECTS = {
     "EXAMPLE": [
         ("object", "EventObject"), ("executable", "PathBytes"), ("pid", "std::int64_t"), ("errno", "std::int64_t"),
         ("actions", "std::int64_t")],
+    "WITNESS": [
+        ("standing", "WitnessStanding"), ("reason", "std::string"), ("heard", "std::int64_t"), ("account", "WitnessAccount"),
+        ("missing", "std::int64_t"), ("compared", "bool"), ("denials", "std::vector<WitnessedDenial>"),
+        ("unexplained", "std::vector<WitnessedDenial>")],
     "CONTRADICTION": [("code", "ContradictionCode"), ("count", "std::int64_t"), ("seq", "std::int64_t"), ("detail", "std::string")],
 }
 # Where the description of each stands.
@@ -67,6 +72,7 @@ SOURCES = {
     "RULE_COUNT": ("include/aasm/claims/claims.h", "RuleCount"), "UNCOUNTED": ("include/aasm/claims/claims.h", "UncountedDenials"),
     "DECISIONS": ("include/aasm/claims/claims.h", "DecisionCount"), "DENIAL": ("include/aasm/claims/denials.h", "DenialGroup"),
     "EXAMPLE": ("include/aasm/claims/denials.h", "DenialExample"),
+    "WITNESS": ("include/aasm/claims/witness.h", "WitnessView"),
     "CONTRADICTION": ("include/aasm/claims/contradictions.h", "Contradiction"),
 }
 CLAIM_WORDS = ["not_stated", "not_derived"]  # beside the claim terms

@@ -50,6 +50,11 @@ def _plain(report: Report, groups: list[Report], runs: list[Report], inner: str)
             continue
         if whole and "channel" in (whole.get("run", whole)):
             result[f"run {run['id']} channel"] = whole.get("run", whole)["channel"]
+        if whole and (told := whole.get("witness")):
+            unexplained = told["unexplained"]
+            result[f"run {run['id']} witness"] = {
+                **{name: told[name] for name in ("standing", "heard", "account", "missing", "compared")},
+                "unexplained": unexplained if isinstance(unexplained, int) else len(unexplained)}
         for domain in (whole or {}).get("domains", []):
             result[f"run {run['id']} {domain['domain']}"] = {name: domain[name] for name in DOMAIN}
             for listed in ("decisions", "denied_by_rule"):

@@ -34,6 +34,7 @@ import part_scenarios
 import promise_scenarios
 import revocation_scenarios
 import scenarios
+import witness_scenarios
 from body_mutations import BodyMutator
 from file_mutations import RowMutator, flip, flip_text
 from forge import Forge, load, load_blobs
@@ -43,7 +44,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = (("body", 38), ("rows", 19), ("bytes", 11), ("wal", 4), ("receipt", 7), ("trust", 4), ("head", 3),
           *((name, share) for name, _shape, share in outside_mutations.SHAPES))
 SCENARIOS = (scenarios.SCENARIOS + promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS + file_scenarios.SCENARIOS + key_scenarios.SCENARIOS
-             + revocation_scenarios.SCENARIOS + part_scenarios.SCENARIOS + origin_scenarios.SCENARIOS)
+             + revocation_scenarios.SCENARIOS + part_scenarios.SCENARIOS + origin_scenarios.SCENARIOS + witness_scenarios.SCENARIOS)
 
 
 class Comparison:

@@ -12,6 +12,7 @@ import network_scenarios
 import part_scenarios
 import promise_scenarios
 import reading_cases
+import witness_scenarios
 
 if TYPE_CHECKING:
     from compare_readers import Comparison
@@ -72,8 +73,8 @@ def cases(comparison: Comparison) -> Iterator[Case]:
     for scenario in comparison.scenarios:
         for options in ((), ("--allow-open",)):
             yield lambda name=scenario.__name__, options=options: _scenario(comparison, name, *options)  # type: ignore[misc]
-    found = {**promise_scenarios.FOUND, **network_scenarios.FOUND, **file_scenarios.FOUND}
-    for promise in promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS + file_scenarios.SCENARIOS:
+    found = {**promise_scenarios.FOUND, **network_scenarios.FOUND, **file_scenarios.FOUND, **witness_scenarios.FOUND}
+    for promise in promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS + file_scenarios.SCENARIOS + witness_scenarios.SCENARIOS:
         wanted = [found[promise]] if found.get(promise) else []
         yield lambda promise=promise, wanted=wanted: _stated(comparison, promise, wanted)  # type: ignore[misc]
     for parts in part_scenarios.SCENARIOS:

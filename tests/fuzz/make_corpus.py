@@ -231,6 +231,23 @@ def put_messages():
         put("message", name, message)
 
 
+def put_audit():
+    """Lines of a or d, for a denial or a domain, and the kernel's text."""
+    def text(kind, millis, rest):
+        return f"{kind}audit({millis // 1000}.{millis % 1000:03}:5): domain={rest}\n"
+    file = 'blockers=fs.read_file path="/etc/passwd" dev="vda" ino=861'
+    canary, made = text("a", 900, "1f " + file), text("d", 900, '1f status=allocated mode=enforcing pid=7 uid=0 exe="/x" comm="x"')
+    ended = text("d", 3000, "1f status=deallocated denials=3")
+    for name, lines in (
+            ("run", (canary, made, text("a", 2000, "1f " + file), text("a", 2000, "1f blockers=fs.make_reg,fs.refer path=2F612062"), ended)),
+            ("others", (canary, made, text("a", 2000, "20 " + file), text("d", 2000, "20 status=allocated pid=8"), ended)),
+            ("no_file", (canary, made, text("a", 2000, "1f blockers=net.connect_tcp daddr=127.0.0.1 dest=38857"),
+                         text("a", 2000, "1f blockers=scope.abstract_unix_socket path=0066"), text("a", 2000, '1f blockers=ptrace opid=2 ocomm="a"'))),
+            ("many", (canary, made, *(text("a", 2000, f'1f blockers=fs.read_file path="/{i}" ino={i}') for i in range(100)))),
+            ("unclaimed", (*(text("a", 2000, f"{i:x} {file}") for i in range(100)), made))):
+        put("audit", name, "".join(lines).encode())
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     for old in HERE.glob("corpus/*/*"):
@@ -253,6 +270,7 @@ def main():
     put_addresses()
     put_names()
     put_messages()
+    put_audit()
     (HERE / "corpus/frame").mkdir(parents=True, exist_ok=True)
     subprocess.run([build / "tests/fuzz/make_frames", HERE / "corpus/frame"], check=True)
 

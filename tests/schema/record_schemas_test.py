@@ -131,6 +131,11 @@ def variants(bodies):
     yield "key.rotated", {**keys, "purpose": "log", "old_signature": ""}
     yield "key.replaced", {"certificate": {"purpose": "log", "key": "a" * 64, "signature": ""}, "old_key": "b" * 64}
     yield "key.revoked", {"key": "a" * 64, "limit": "7", "signature": ""}
+    denial = {"blockers": "fs.read_file", "path": "/x", "device": "vda", "inode": "2", "detail": "", "count": 1}
+    heard = {"wish": "listen", "state": "heard", "reason": "", "enabled_by_aasm": False, "enabled_at_end": True, "domains": ["1148a2ce8"],
+             "before_start": 1, "heard": 1, "counted": 2, "lost": 0, "overruns": 0, "denials": [denial], "unlisted": 0}
+    yield "witness.reported", heard
+    yield "witness.reported", {**heard, "state": "unavailable", "reason": "not permitted", "before_start": 0, "domains": [], "denials": [], "heard": 0}
     yield "run.recovered", {"last_kind": "process.started", "program_may_have_run": True}
 
 

@@ -290,6 +290,8 @@ const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs = {{
      "The probe record that the run relies on was not at hand."},
     {Code::kObjectCoverageUndecided, "object_coverage_undecided", kI,
      "Whether a rule covers an allowed action could not be decided."},
+    {Code::kWitnessDisagrees, "witness_disagrees", kI,
+     "The kernel's audit told of a refused action that no recorded decision explains."},
 
     {Code::kInternalError, "internal_error", kU,
      "A fault of the verifier itself; please report it."},

@@ -118,9 +118,9 @@ void ChannelWorker::run() {
   }
   end_resolver();
   coalescer_.flush();
-  if (turn == Turn::kStop) {
-    listener_.close();
-  }
+  // Also where nobody is left: an open file keeps the credentials of who opened it, and with them
+  // the Landlock domain, whose end the kernel's audit tells (AuditWitness).
+  listener_.close();
   publish_totals(turn == Turn::kHungUp);
   raise_event(ended_);
 }

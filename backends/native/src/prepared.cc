@@ -33,17 +33,25 @@ constexpr milliseconds kExecPatience(30000);
 
 }  // namespace
 
-NativePrepared::NativePrepared(LaunchMaterial material, HelperClient helper)
-    : material_(std::move(material)), helper_(std::move(helper)) {}
+NativePrepared::NativePrepared(LaunchMaterial material, HelperClient helper,
+                               std::unique_ptr<AuditWitness> witness)
+    : material_(std::move(material)), helper_(std::move(helper)), witness_(std::move(witness)) {}
 
 Result<std::unique_ptr<planner::PreparedExecution>> NativePrepared::create(
     LaunchMaterial material) {
   const process::Fd program = AASM_TRY_CONTEXT(
       process::open_file(material.request.helper_path, O_RDONLY), "opening the launch helper");
+  std::unique_ptr<AuditWitness> witness;
+  if (material.request.spec.witness) {
+    witness = AuditWitness::open(*material.request.spec.witness, material.ruleset.abi);
+  }
   HelperClient helper =
       AASM_TRY(HelperClient::spawn(launch_helper_spec(material, program.borrow()), kStartPatience));
+  if (witness) {
+    witness->follow(helper.child_pid());
+  }
   std::unique_ptr<NativePrepared> prepared(
-      new NativePrepared(std::move(material), std::move(helper)));
+      new NativePrepared(std::move(material), std::move(helper), std::move(witness)));
   // Here and not where the report is written: the helper is at work meanwhile.
   prepared->seccomp_ = seccomp_detail(prepared->material_.filter, prepared->material_.program);
   Result<std::optional<process::Fd>> listener =
@@ -174,6 +182,9 @@ Result<planner::StartOutcome> NativePrepared::start(planner::ActivityEmitter emi
   auto gate = std::make_shared<EmitGate>(std::move(emit));
   const Result<void> seized = helper_->seize();
   planner::StartOutcome outcome;
+  if (witness_) {
+    witness_->mark_start();
+  }
   const Result<void> gone =
       channel_->release_go([gate](schema::RecordBody body) { gate->emit(std::move(body)); });
   if (!gone) {
@@ -185,9 +196,9 @@ Result<planner::StartOutcome> NativePrepared::start(planner::ActivityEmitter emi
     outcome.failure = exec_failure(started.error());
     return outcome;
   }
-  outcome.running =
-      AASM_TRY(NativeRunning::create({*started, std::move(*helper_), std::move(channel_),
-                                      std::move(gate), std::move(material_.memory)}));
+  outcome.running = AASM_TRY(
+      NativeRunning::create({*started, std::move(*helper_), std::move(channel_), std::move(gate),
+                             std::move(material_.memory), std::move(witness_)}));
   helper_.reset();
   return outcome;
 }

@@ -5,6 +5,7 @@
 
 #include "aasm/planner/backend.h"
 
+#include "audit_witness.h"
 #include "channel.h"
 #include "helper_client.h"
 #include "launch_material.h"
@@ -24,7 +25,8 @@ class NativePrepared final : public planner::PreparedExecution {
   schema::Result<planner::StartOutcome> start(planner::ActivityEmitter emit) override;
 
  private:
-  NativePrepared(LaunchMaterial material, HelperClient helper);
+  NativePrepared(LaunchMaterial material, HelperClient helper,
+                 std::unique_ptr<AuditWitness> witness);
 
   schema::Result<void> open_channel(process::Fd listener);
   void hand_out_control();
@@ -46,7 +48,8 @@ class NativePrepared final : public planner::PreparedExecution {
   schema::SeccompDetail seccomp_;
   std::unique_ptr<Channel> channel_;  // outlives the helper: its tree is killed while answered
   std::optional<HelperClient> helper_;
-  process::Fd report_pipe_;  // a second read end; the channel has the first
+  std::unique_ptr<AuditWitness> witness_;  // where policy asks for one
+  process::Fd report_pipe_;                // a second read end; the channel has the first
   planner::PreparationReport report_;
   bool has_handed_out_control_ = false;
   std::optional<schema::BoundaryProved> proved_;

@@ -50,7 +50,8 @@ NativeRunning::NativeRunning(Parts parts)
       memory_(std::move(parts.memory)),
       channel_(std::move(parts.channel)),
       helper_(std::move(parts.helper)),
-      gate_(std::move(parts.gate)) {}
+      gate_(std::move(parts.gate)),
+      witness_(std::move(parts.witness)) {}
 
 Result<std::unique_ptr<planner::RunningExecution>> NativeRunning::create(Parts parts) {
   std::unique_ptr<NativeRunning> running(new NativeRunning(std::move(parts)));
@@ -121,6 +122,9 @@ Result<ProcessExited> NativeRunning::finish() {
     exit = helper_.wait_exit(milliseconds(0));  // it ended by the kill
   }
   channel_->finish(kChannelPatience);
+  if (witness_) {
+    gate_->emit(witness_->finish());
+  }
   if (tree_error_) {
     return *tree_error_;
   }

@@ -9,6 +9,7 @@
 #include "aasm/planner/backend.h"
 #include "aasm/process/fd.h"
 
+#include "audit_witness.h"
 #include "channel.h"
 #include "helper_client.h"
 #include "memory_group.h"
@@ -44,6 +45,7 @@ class NativeRunning final : public planner::RunningExecution {
     std::unique_ptr<Channel> channel;
     std::shared_ptr<EmitGate> gate;
     MemoryGroup memory;
+    std::unique_ptr<AuditWitness> witness;  // where policy asks for one
   };
   static schema::Result<std::unique_ptr<planner::RunningExecution>> create(Parts parts);
 
@@ -70,6 +72,7 @@ class NativeRunning final : public planner::RunningExecution {
   std::unique_ptr<Channel> channel_;  // outlives the helper: its tree is killed while answered
   HelperClient helper_;
   std::shared_ptr<EmitGate> gate_;
+  std::unique_ptr<AuditWitness> witness_;
   process::Fd terminated_;  // eventfd
   process::Fd ended_;       // epoll over warden socket, channel and terminated_
   std::optional<schema::ExitCause> forced_cause_;

@@ -117,6 +117,12 @@ std::vector<std::string> installation_steps(const planner::ExecutionSpec& spec) 
   if (const auto ceiling = process_ceiling(requirements)) {
     steps.push_back(ceiling_sentence(*ceiling));
   }
+  if (spec.witness) {
+    steps.emplace_back(spec.witness == schema::WitnessWish::kEnable
+                           ? "Listen to the kernel's audit of Landlock, and switch the host's "
+                             "audit on for that while it is off."
+                           : "Listen to the kernel's audit of Landlock where the host's is on.");
+  }
   steps.emplace_back("Try this run's canaries before and inside the boundary.");
   steps.emplace_back("Execute the program with the delegated environment.");
   if (const auto clock = wall_clock(requirements)) {

@@ -12,7 +12,7 @@ struct KindRow {
   std::string_view token;
 };
 
-constexpr std::array<KindRow, 17> kKinds = {{
+constexpr std::array<KindRow, 18> kKinds = {{
     {RecordKind::kRunOpened, "run.opened"},
     {RecordKind::kPolicyResolved, "policy.resolved"},
     {RecordKind::kCapabilityProbed, "capability.probed"},
@@ -23,6 +23,7 @@ constexpr std::array<KindRow, 17> kKinds = {{
     {RecordKind::kProcessStarted, "process.started"},
     {RecordKind::kDecisionBatch, "decision.batch"},
     {RecordKind::kObservationBatch, "observation.batch"},
+    {RecordKind::kWitnessReported, "witness.reported"},
     {RecordKind::kProcessExited, "process.exited"},
     {RecordKind::kRunClosed, "run.closed"},
     {RecordKind::kRunRecovered, "run.recovered"},

@@ -14,7 +14,7 @@ from .facts import BATCHES, SETUP, Facts
 from .inventory import inventory
 from .promises import promises
 
-ONCE = ("plan.resolved", "plan.refused", "process.started", "process.exited")
+ONCE = ("plan.resolved", "plan.refused", "process.started", "witness.reported", "process.exited")
 CONTROL = ("id", "domain", "purpose", "mechanism", "step", "installed", "errno", "names", "removed", "ambient_unremoved",
            "descriptors", "note")
 RULES = "claims/1"
@@ -115,7 +115,7 @@ def _start(facts: Facts) -> Iterator[Found]:
 
 def _order(facts: Facts) -> Iterator[Found]:
     started = facts.started
-    for kind in (*BATCHES, "process.exited"):
+    for kind in (*BATCHES, "witness.reported", "process.exited"):
         for record in facts.all(kind):
             if started is None or record.position < started.position:
                 yield "activity_before_start", record.seq

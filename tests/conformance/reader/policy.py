@@ -7,7 +7,7 @@ from typing import Any
 
 Body = dict[str, Any]
 SOURCE = ("scope", "source", "document", "blob")
-HEAD = ("state", "source_kind", "source", "document", "blob", "scope", "on_denial", "error", "parts")
+HEAD = ("state", "source_kind", "source", "document", "blob", "scope", "on_denial", "witness", "error", "parts")
 REQUIREMENT = ("domain", "intent", "posture", "descendants", "evidence", "default_rule")
 
 

@@ -147,6 +147,16 @@ def _decisions(body: Body) -> Iterator[Rule]:
         yield event["rule"] != "", "a decision cites a rule"
 
 
+def _witness(body: Body) -> Iterator[Rule]:
+    yield (body["state"] == "unavailable") == (body["reason"] != ""), "reason"
+    counts = ("before_start", "heard", "lost", "overruns", "unlisted")
+    yield all(body[name] >= 0 for name in counts) and body.get("counted", 0) >= 0, "a negative count"
+    yield body["state"] == "unavailable" or (body["before_start"] >= 1 and bool(body["domains"])), "heard without a control"
+    for denial in body["denials"]:
+        yield denial["blockers"] != "" and denial["count"] >= 1, "blockers and count"
+    yield sum(denial["count"] for denial in body["denials"]) + body["unlisted"] == body["heard"], "denials listed and heard"
+
+
 def _exited(body: Body) -> Iterator[Rule]:
     yield ("status" in body) != ("signal" in body), "one of status and signal"
     yield 0 <= body.get("status", 0) <= 255, "status"
@@ -179,4 +189,5 @@ RULES: dict[str, Callable[[Body], Iterator[Rule]]] = {
     "ledger.created": _created, "run.opened": _opened, "policy.resolved": _policy, "capability.probed": _probed,
     "plan.resolved": _plan, "plan.refused": _refused, "control.prepared": _control, "boundary.proved": _parts,
     "process.started": _started, "decision.batch": _decisions, "observation.batch": _batch,
+    "witness.reported": _witness,
     "process.exited": _exited, "run.closed": _closed, "key.rotated": _rotated, "key.replaced": _replaced}

@@ -20,6 +20,7 @@ from .notes import Note, NoteError
 from .runs import Run
 from .scan import Record, Scan
 from .trust import Trust
+from .witness import witness
 
 
 MAX_DISTANCE = 256
@@ -184,6 +185,10 @@ def _one_run(scan: Scan, run: Run, probes: dict[int, Record], options: Options) 
         return result
     for code, seq in contradictions(facts):
         scan.findings.add(code, seq, detail=run.id)
+    if (told := witness(facts)) is not None:
+        result["witness"] = told
+        if told["unexplained"]:
+            scan.findings.add("witness_disagrees", run.last_seq, detail=run.id)
     result["channel"] = channel(facts)
     result["domains"] = claims(facts)
     return result

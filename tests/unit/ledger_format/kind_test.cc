@@ -8,12 +8,12 @@
 namespace aasm::ledger_format {
 namespace {
 
-constexpr std::string_view kTokens[] = {"run.opened",        "policy.resolved", "capability.probed",
-                                        "plan.resolved",     "plan.refused",    "control.prepared",
-                                        "boundary.proved",   "process.started", "decision.batch",
-                                        "observation.batch", "process.exited",  "run.closed",
-                                        "run.recovered",     "ledger.created",  "key.rotated",
-                                        "key.replaced",      "key.revoked"};
+constexpr std::string_view kTokens[] = {
+    "run.opened",     "policy.resolved",   "capability.probed", "plan.resolved",
+    "plan.refused",   "control.prepared",  "boundary.proved",   "process.started",
+    "decision.batch", "observation.batch", "witness.reported",  "process.exited",
+    "run.closed",     "run.recovered",     "ledger.created",    "key.rotated",
+    "key.replaced",   "key.revoked"};
 
 TEST(KindTest, EveryTokenOfTheFormatIsKnownAndKeepsItsName) {
   std::set<RecordKind> kinds;
@@ -24,7 +24,7 @@ TEST(KindTest, EveryTokenOfTheFormatIsKnownAndKeepsItsName) {
     EXPECT_TRUE(is_kind_token(token));
     kinds.insert(*kind);
   }
-  EXPECT_EQ(kinds.size(), 17U);
+  EXPECT_EQ(kinds.size(), 18U);
 }
 
 TEST(KindTest, OtherTokensAreUnknown) {

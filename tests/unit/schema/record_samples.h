@@ -25,6 +25,7 @@ inline std::vector<RecordBody> sample_bodies() {
                         PolicyScope::kAgent,
                         {{{PolicyScope::kOrg, PathBytes("/o.yaml"), Sha256{}, std::nullopt}}},
                         "errno",
+                        WitnessWish::kEnable,
                         {requirement},
                         {{Domain::kIpc, "ipc", "left open"}},
                         {{std::nullopt, "tools", "no domain"}},
@@ -127,6 +128,14 @@ inline std::vector<RecordBody> sample_bodies() {
   ObservationBatch observations;
   observations.events = {event};
 
+  WitnessReported witness;
+  witness.state = WitnessState::kHeard;
+  witness.domains = {"1148a2ce8"};
+  witness.before_start = 1;
+  witness.heard = 2;
+  witness.counted = 3;
+  witness.denials = {{"fs.read_file", PathBytes("/x"), "vda", 5, "", 2}};
+
   ProcessExited exited;
   exited.status = 3;
   RunClosed closed;
@@ -142,15 +151,10 @@ inline std::vector<RecordBody> sample_bodies() {
   rotated.old_signature = "AA==";
   KeyReplaced replaced;
   replaced.certificate.purpose = "host";
-  return {created,      opened,
-          policy,       probed,
-          plan,         refused,
-          prepared,     proved,
-          started,      decisions,
-          observations, exited,
-          closed,       RunRecovered{"process.started", true},
-          rotated,      replaced,
-          KeyRevoked{}};
+  return {created,      opened,   policy,      probed,  plan,
+          refused,      prepared, proved,      started, decisions,
+          observations, witness,  exited,      closed,  RunRecovered{"process.started", true},
+          rotated,      replaced, KeyRevoked{}};
 }
 
 }  // namespace aasm::schema::testing

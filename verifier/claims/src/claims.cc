@@ -95,7 +95,7 @@ void set_posture(const RunFacts& facts, RunClaims& claims) {
   }
 }
 
-std::vector<OpenQuestion> open_questions(const RunFacts& facts) {
+std::vector<OpenQuestion> open_questions(const RunFacts& facts, const RunClaims& claims) {
   std::vector<OpenQuestion> questions;
   const auto& probes = facts.probes();
   if (std::any_of(probes.begin(), probes.end(), [](const HeldProbe& probe) {
@@ -105,6 +105,9 @@ std::vector<OpenQuestion> open_questions(const RunFacts& facts) {
   }
   if (facts.undecided_coverage() > 0) {
     questions.push_back(OpenQuestion::kObjectCoverageUndecided);
+  }
+  if (claims.witness && !claims.witness->unexplained.empty()) {
+    questions.push_back(OpenQuestion::kWitnessDisagrees);
   }
   return questions;
 }
@@ -175,7 +178,8 @@ RunClaims derive(const RunFacts& facts) {
         derive_domain(facts, domain, claims.channel);
   }
   claims.contradictions = all_contradictions(facts).list();
-  claims.open_questions = open_questions(facts);
+  claims.witness = view_witness(facts);
+  claims.open_questions = open_questions(facts, claims);
   return claims;
 }
 

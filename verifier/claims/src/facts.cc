@@ -202,6 +202,13 @@ void RunFacts::on(const RecordMark& mark, const schema::ProcessStarted& body) {
   keep_first(started_, mark, body, "process.started");
 }
 
+void RunFacts::on(const RecordMark& mark, const schema::WitnessReported& body) {
+  if (!started_) {
+    log_.note(ContradictionCode::kActivityBeforeStart, mark.seq, "witness.reported");
+  }
+  keep_first(witness_, mark, body, "witness.reported");
+}
+
 void RunFacts::on(const RecordMark& mark, const schema::ProcessExited& body) {
   if (!started_) {
     log_.note(ContradictionCode::kActivityBeforeStart, mark.seq, "process.exited");

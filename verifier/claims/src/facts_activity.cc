@@ -169,6 +169,9 @@ void RunFacts::judge_decision(const RecordMark& mark, const Event& event) {
   seen = add_saturating(seen, event.count);
   if (event.outcome == DecisionOutcome::kDenied && event.cause != DecisionCause::kCompat) {
     activity.denials.add(event);
+    if (policy_ && policy_->body.witness) {
+      denied_files_.add(event.object);
+    }
   }
   if (failed && is_evaluation(event.cause) && requirement(event.domain) != nullptr &&
       !is_self_protection_rule(*this, event.rule)) {

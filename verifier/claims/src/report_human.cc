@@ -153,6 +153,7 @@ std::string render_human(const IsolationReport& report) {
   text += requested_block(report);
   text += domain_table(report);
   text += claim_sentences(report);
+  text += witness_block(report);
   text += shortfall_block(report);
   text += refusal_block(report);
   text += policy_block(report);

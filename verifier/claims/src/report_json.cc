@@ -90,6 +90,7 @@ struct ReportView {
     v.field("domains", self.report.domains);
     v.field("authority", AuthorityView{self.report});
     v.field("policy", PolicyView{self.report});
+    v.field("witness", claims.witness);
     v.field("contradictions", claims.contradictions);
     v.field("open_questions", claims.open_questions);
   }

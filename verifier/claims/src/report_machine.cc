@@ -244,6 +244,19 @@ void put_authority(Lines& out, const IsolationReport& report) {
   out.put_list("policy.unmapped", report.policy_unmapped);
 }
 
+void put_witness(Lines& out, const std::optional<WitnessView>& witness) {
+  if (!witness) {
+    return;
+  }
+  out.put("witness.standing", schema::token(witness->standing));
+  out.put("witness.reason", witness->reason);
+  out.put("witness.heard", witness->heard);
+  out.put("witness.account", schema::token(witness->account));
+  out.put("witness.missing", witness->missing);
+  out.put_flag("witness.compared", witness->compared);
+  out.put("witness.unexplained_count", witness->unexplained.size());
+}
+
 void put_judgement(Lines& out, const RunClaims& claims) {
   out.put("contradiction_count", claims.contradictions.size());
   for (std::size_t i = 0; i < claims.contradictions.size(); ++i) {
@@ -277,6 +290,7 @@ std::string render_machine(const IsolationReport& report) {
   }
   put_refusals(out, report);
   put_authority(out, report);
+  put_witness(out, report.claims.witness);
   put_judgement(out, report.claims);
   return out.take();
 }

@@ -10,6 +10,7 @@ namespace aasm::claims {
 // nothing to say. Every value of a record is escaped to one line.
 std::string domain_table(const IsolationReport& report);
 std::string claim_sentences(const IsolationReport& report);
+std::string witness_block(const IsolationReport& report);
 std::string shortfall_block(const IsolationReport& report);
 std::string refusal_block(const IsolationReport& report);
 std::string policy_block(const IsolationReport& report);

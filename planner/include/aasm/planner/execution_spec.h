@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct ExecutionSpec {
   schema::PathBytes working_dir;  // absolute
   std::vector<schema::Requirement> requirements;
   std::string on_denial = "errno";  // errno or kill
+  std::optional<schema::WitnessWish> witness;
   EnforcementMode mode = EnforcementMode::kEnforce;
   CredentialPosture credentials;
   schema::AmbientAuthority ambient;  // the launcher adds what was open when it was started

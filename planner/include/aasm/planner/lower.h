@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ const DomainPlace* place_on(const std::vector<DomainPlace>& places, schema::Doma
 struct LoweredPolicy {
   schema::PolicyState state = schema::PolicyState::kUnconfigured;
   std::string on_denial = "errno";
+  std::optional<schema::WitnessWish> witness;
   std::vector<schema::Requirement> requirements;
   std::vector<schema::PolicyGap> gaps;
   std::vector<schema::PolicyGap> unmapped;

@@ -127,6 +127,7 @@ struct EvidenceNode {
   Position filesystem_at;
   std::map<schema::Domain, schema::EvidenceWish> domains;
   std::map<schema::Domain, Position> places;
+  std::optional<schema::WitnessWish> witness;
 
   schema::EvidenceWish wish(schema::Domain domain) const;
 };

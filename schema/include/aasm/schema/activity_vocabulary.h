@@ -24,6 +24,20 @@ struct EnumNames<Purpose> {
   }};
 };
 
+// Whether a second witness was at work: it told of a refusal that was made before the start.
+enum class WitnessState : std::uint8_t {
+  kHeard,
+  kUnavailable,
+};
+template <>
+struct EnumNames<WitnessState> {
+  static constexpr std::string_view kWhat = "witness state";
+  static constexpr std::array<std::pair<WitnessState, std::string_view>, 2> kTokens = {{
+      {WitnessState::kHeard, "heard"},
+      {WitnessState::kUnavailable, "unavailable"},
+  }};
+};
+
 // What the enforcing component did. `emulated`: answered as if done, without effect.
 enum class DecisionOutcome : std::uint8_t {
   kDenied,

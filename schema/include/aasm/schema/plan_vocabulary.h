@@ -94,6 +94,21 @@ struct EnumNames<EvidenceWish> {
   }};
 };
 
+// What policy lets be done for a second witness, the kernel's audit of Landlock's denials: listen
+// where the host audits, or switch its audit on for the run where it is off.
+enum class WitnessWish : std::uint8_t {
+  kListen,
+  kEnable,
+};
+template <>
+struct EnumNames<WitnessWish> {
+  static constexpr std::string_view kWhat = "witness wish";
+  static constexpr std::array<std::pair<WitnessWish, std::string_view>, 2> kTokens = {{
+      {WitnessWish::kListen, "listen"},
+      {WitnessWish::kEnable, "enable"},
+  }};
+};
+
 // Why one requirement is not met; the first failing check in this order wins.
 enum class RefusalReason : std::uint8_t {
   kNoCapabilityReported,

@@ -14,14 +14,16 @@
 #include "aasm/schema/record_plan.h"
 #include "aasm/schema/record_policy.h"
 #include "aasm/schema/record_run.h"
+#include "aasm/schema/record_witness.h"
 
 namespace aasm::schema {
 
 // Every record body this version knows. A kind outside the list is `skipped` by the verifier.
-using RecordBody = std::variant<LedgerCreated, RunOpened, PolicyResolved, CapabilityProbed,
-                                PlanResolved, PlanRefused, ControlPrepared, BoundaryProved,
-                                ProcessStarted, DecisionBatch, ObservationBatch, ProcessExited,
-                                RunClosed, RunRecovered, KeyRotated, KeyReplaced, KeyRevoked>;
+using RecordBody =
+    std::variant<LedgerCreated, RunOpened, PolicyResolved, CapabilityProbed, PlanResolved,
+                 PlanRefused, ControlPrepared, BoundaryProved, ProcessStarted, DecisionBatch,
+                 ObservationBatch, WitnessReported, ProcessExited, RunClosed, RunRecovered,
+                 KeyRotated, KeyReplaced, KeyRevoked>;
 
 // The kind token of a body: "run.opened".
 std::string_view kind_of(const RecordBody& body);

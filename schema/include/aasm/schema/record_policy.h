@@ -118,7 +118,8 @@ struct PolicyResolved {
   // rules then begin with the scope of the document they stand in: "org:syscalls.deny[0]".
   std::optional<PolicyScope> scope;
   std::optional<std::vector<PolicySource>> extends;
-  std::string on_denial = "errno";  // errno or kill
+  std::string on_denial = "errno";                    // errno or kill
+  std::optional<WitnessWish> witness = std::nullopt;  // absent: no second witness is asked for
   std::vector<Requirement> requirements;
   std::vector<PolicyGap> gaps;
   std::vector<PolicyGap> unmapped;
@@ -139,6 +140,7 @@ struct PolicyResolved {
     v.field("scope", self.scope);
     v.field("extends", self.extends);
     v.field("on_denial", self.on_denial);
+    v.field("witness", self.witness);
     v.field("requirements", self.requirements);
     v.field("gaps", self.gaps);
     v.field("unmapped", self.unmapped);

@@ -164,6 +164,7 @@ enum class FindingCode : std::uint8_t {
   kClaimsRulesUnknown,
   kProbeReferenceNotSupplied,
   kObjectCoverageUndecided,
+  kWitnessDisagrees,
   // Ourselves.
   kInternalError,
 };
@@ -175,7 +176,7 @@ struct FindingSpec {
   std::string_view meaning;  // one sentence
 };
 
-inline constexpr std::size_t kNumFindingCodes = 139;
+inline constexpr std::size_t kNumFindingCodes = 140;
 extern const std::array<FindingSpec, kNumFindingCodes> kFindingSpecs;  // in the order of the enum
 
 const FindingSpec& spec_of(FindingCode code);

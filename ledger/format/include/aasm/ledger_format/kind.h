@@ -20,6 +20,7 @@ enum class RecordKind : std::uint8_t {
   kProcessStarted,
   kDecisionBatch,
   kObservationBatch,
+  kWitnessReported,
   kProcessExited,
   kRunClosed,
   kRunRecovered,

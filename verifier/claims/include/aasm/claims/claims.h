@@ -11,6 +11,7 @@
 #include "aasm/claims/contradictions.h"
 #include "aasm/claims/denials.h"
 #include "aasm/claims/facts.h"
+#include "aasm/claims/witness.h"
 #include "aasm/schema/plan_vocabulary.h"
 #include "aasm/schema/vocabulary.h"
 
@@ -43,6 +44,7 @@ enum class OpenQuestion : std::uint8_t {
   kClaimsRulesUnknown,         // the run recorded other rules than claims/1: no claim is derived
   kProbeReferenceNotSupplied,  // the record a probe refers to was not at hand
   kObjectCoverageUndecided,    // an allowed object could not be compared with the rule it cites
+  kWitnessDisagrees,           // the kernel told of a refusal that no decision explains
 };
 
 // A channel state with its number: events lost for lossy, the announcing event's number for
@@ -144,6 +146,7 @@ struct RunClaims {
   ReportedPosture posture = ReportedPosture::kNotPlanned;
   std::string posture_detail;
   ChannelView channel;  // of the run as a whole
+  std::optional<WitnessView> witness;
   std::array<DomainClaim, kNumDomains> domains;
   std::vector<Contradiction> contradictions;  // any of them: FAILED
   std::vector<OpenQuestion> open_questions;   // any of them: INCONCLUSIVE
@@ -187,10 +190,11 @@ template <>
 struct aasm::schema::EnumNames<aasm::claims::OpenQuestion> {
   using E = aasm::claims::OpenQuestion;
   static constexpr std::string_view kWhat = "open question";
-  static constexpr std::array<std::pair<E, std::string_view>, 4> kTokens = {{
+  static constexpr std::array<std::pair<E, std::string_view>, 5> kTokens = {{
       {E::kRunOpenedMissing, "run_opened_missing"},
       {E::kClaimsRulesUnknown, "claims_rules_unknown"},
       {E::kProbeReferenceNotSupplied, "probe_reference_not_supplied"},
       {E::kObjectCoverageUndecided, "object_coverage_undecided"},
+      {E::kWitnessDisagrees, "witness_disagrees"},
   }};
 };

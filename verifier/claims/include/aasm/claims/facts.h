@@ -14,6 +14,7 @@
 #include "aasm/claims/contradictions.h"
 #include "aasm/claims/denials.h"
 #include "aasm/claims/name_answers.h"
+#include "aasm/claims/witness.h"
 #include "aasm/schema/policy_parts.h"
 #include "aasm/schema/record.h"
 
@@ -124,6 +125,9 @@ class RunFacts {
   const std::optional<Held<schema::ProcessExited>>& exited() const { return exited_; }
   const std::optional<Held<schema::RunClosed>>& closed() const { return closed_; }
   const std::optional<Held<schema::RunRecovered>>& recovered() const { return recovered_; }
+  const std::optional<Held<schema::WitnessReported>>& witness() const { return witness_; }
+  // Of the workload, where policy asks for a second witness.
+  const DeniedFiles& denied_files() const { return denied_files_; }
   const std::vector<HeldProbe>& probes() const { return probes_; }
   // Without the detail of rule sets and filters, which no rule reads.
   const std::vector<Held<schema::Control>>& controls() const { return controls_; }
@@ -193,6 +197,7 @@ class RunFacts {
   void on(const RecordMark& mark, const schema::ProcessStarted& body);
   void on(const RecordMark& mark, const schema::DecisionBatch& body);
   void on(const RecordMark& mark, const schema::ObservationBatch& body);
+  void on(const RecordMark& mark, const schema::WitnessReported& body);
   void on(const RecordMark& mark, const schema::ProcessExited& body);
   void on(const RecordMark& mark, const schema::RunClosed& body);
   void on(const RecordMark& mark, const schema::RunRecovered& body);
@@ -221,6 +226,8 @@ class RunFacts {
   std::optional<Held<schema::ProcessExited>> exited_;
   std::optional<Held<schema::RunClosed>> closed_;
   std::optional<Held<schema::RunRecovered>> recovered_;
+  std::optional<Held<schema::WitnessReported>> witness_;
+  DeniedFiles denied_files_;
   std::vector<HeldProbe> probes_;
   std::vector<EarlyReference> early_references_;
   std::vector<Held<schema::Control>> controls_;
