@@ -11,9 +11,9 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "files.h"
 #include "learned_runs.h"
 #include "output_file.h"
+#include "policy_change.h"
 #include "policy_findings.h"
 #include "policy_in_use.h"
 #include "print.h"
@@ -58,51 +58,24 @@ std::string asking_text(const Asking& by) {
          joined(by.operations, by.operations.size()) + ") of run " + joined(by.runs, kRunsShown);
 }
 
-std::vector<planner::ListEntries> entries_of(const std::vector<Addition>& additions) {
-  std::vector<planner::ListEntries> lists;
-  for (const Addition& one : additions) {
-    if (lists.empty() || lists.back().list != one.list) {
-      lists.push_back({one.list, {}});
-    }
-    lists.back().entries.push_back({"learned: " + asking_text(one.by), one.value});
-  }
-  return lists;
-}
-
-// How many entries a list has, by the ids of its rules.
-std::size_t entries_in(const ResolvedPolicy& policy, const std::string& list) {
-  std::size_t count = 0;
-  for (const schema::Requirement& requirement : policy.record.requirements) {
-    for (const schema::PolicyRule& rule : requirement.rules) {
-      if (rule.id.starts_with(list + "[")) {
-        count = std::max<std::size_t>(count, std::stoul(rule.id.substr(list.size() + 1)) + 1);
-      }
-    }
-  }
-  return count;
-}
-
-// The id that the rule of an addition has in the changed policy.
-std::vector<std::string> new_ids(const ResolvedPolicy& policy, const std::vector<Addition>& all) {
-  std::map<std::string, std::size_t> next;
-  std::vector<std::string> ids;
-  for (const Addition& one : all) {
-    const std::string list = planner::list_name(one.list);
-    const auto at = next.emplace(list, entries_in(policy, list)).first;
-    ids.push_back(list + "[" + std::to_string(at->second++) + "]");
-  }
-  return ids;
+std::string comment_of(const Addition& addition) {
+  return "learned: " + asking_text(addition.by);
 }
 
 struct Changed {
-  std::vector<planner::Insertion> insertions;
+  std::vector<ChangedDocument> documents;
   ResolvedPolicy policy;
 };
 
-Result<Changed> change(const std::string& text, const Lesson& lesson, const Place& place) {
-  Changed changed{AASM_TRY(planner::plan_insertions(text, entries_of(lesson.additions))), {}};
-  changed.policy = policy_of_text(planner::apply_insertions(text, changed.insertions), place.path,
-                                  place.workdir);
+Result<Changed> change(const ResolvedPolicy& before, const Lesson& lesson, const Place& place) {
+  Changed changed{documents_of(before), {}};
+  distribute(lesson.additions, changed.documents);
+  AASM_TRY(plan_change(changed.documents, &comment_of));
+  std::map<std::string, std::string> texts;
+  for (const ChangedDocument& one : changed.documents) {
+    texts[one.path] = planner::apply_insertions(one.text, one.insertions);
+  }
+  changed.policy = policy_of_texts(texts, place.path, place.workdir);
   if (changed.policy.record.state != schema::PolicyState::kEnforced) {
     return Error(ErrorCode::kUnsupported, "the changed policy does not load:\n" +
                                               planner::render_problems(changed.policy.problems));
@@ -155,16 +128,30 @@ void leave_missing(Lesson& lesson) {
   lesson.additions = std::move(kept);
 }
 
+// Takes out of the lesson what a deny of the policy takes away again. True: there was such.
+bool leave_denied(const Changed& changed, Lesson& lesson) {
+  const auto denied =
+      std::stable_partition(lesson.additions.begin(), lesson.additions.end(),
+                            [&](const Addition& one) { return has_effect(changed.policy, one); });
+  const bool any = denied != lesson.additions.end();
+  std::for_each(denied, lesson.additions.end(), [&lesson](Addition& one) {
+    lesson.left_out.push_back({planner::list_name(one.list) + " " + one.what,
+                               "the policy denies it in another place", std::move(one.by)});
+  });
+  lesson.additions.erase(denied, lesson.additions.end());
+  return any;
+}
+
 // Takes out of the lesson what `policy check` warns of. True: something was taken out.
-bool leave_warned(const ResolvedPolicy& before, const Changed& changed, const Place& place,
-                  Lesson& lesson) {
-  const std::vector<std::string> ids = new_ids(before, lesson.additions);
+bool leave_warned(const Changed& changed, const Place& place, Lesson& lesson) {
   std::map<std::size_t, std::string> warned;
   for (const planner::PolicyFinding& one :
        findings_of(changed.policy, place.home, place.ledger, place.workdir)) {
-    const auto id = std::find(ids.begin(), ids.end(), one.rule);
-    if (id != ids.end()) {
-      warned.emplace(static_cast<std::size_t>(id - ids.begin()), one.code + ": " + one.where.text);
+    for (std::size_t i = 0; i < lesson.additions.size(); ++i) {
+      const std::vector<std::string> ids = new_ids(changed.documents, lesson.additions[i]);
+      if (std::find(ids.begin(), ids.end(), one.rule) != ids.end()) {
+        warned.emplace(i, one.code + ": " + one.where.text);
+      }
     }
   }
   std::for_each(warned.rbegin(), warned.rend(), [&lesson](const auto& one) {
@@ -203,48 +190,55 @@ JsonValue lesson_json(const Lesson& lesson, const std::string& diff) {
                            {"diff", diff}};
 }
 
-Result<std::string> document_of(const PolicyLearnCommand& command, const LearnedRuns& runs,
-                                const Place& place) {
+// What is to be changed, as the runs had it.
+Result<ResolvedPolicy> policy_to_change(const PolicyLearnCommand& command, const LearnedRuns& runs,
+                                        const Place& place) {
   if (command.file.empty() && !runs.several.empty()) {
     return Error(ErrorCode::kInvalidArgument, runs.several + "; name the one to change: --policy");
   }
   if (place.path.empty()) {
     return Error(ErrorCode::kNotFound, "the run had no policy; name one to change: --policy");
   }
-  std::string text = AASM_TRY(read_small_file(place.path, planner::kPolicyMaxBytes));
-  if (command.file.empty() && crypto::sha256(schema::as_bytes(text)) != runs.document) {
-    return Error(ErrorCode::kConflict, place.path +
-                                           " has changed since the run; name what to change: "
-                                           "--policy FILE");
+  ResolvedPolicy policy = policy_of_texts({}, place.path, place.workdir);
+  if (policy.record.state == schema::PolicyState::kLoadFailed) {
+    return Error(ErrorCode::kMalformed, policy.record.error);
   }
-  return text;
+  if (command.file.empty()) {
+    for (const planner::LoadedDocument& one : policy.documents) {
+      const auto had = runs.documents.find(one.path);
+      if (had == runs.documents.end() || had->second != one.digest) {
+        return Error(ErrorCode::kConflict, one.path +
+                                               " has changed since the run; name what to change: "
+                                               "--policy FILE");
+      }
+    }
+  }
+  if (policy.record.state != schema::PolicyState::kEnforced) {
+    return Error(ErrorCode::kUnsupported,
+                 place.path + " is no policy that states something: see 'aasm policy check'");
+  }
+  return policy;
 }
 
 Result<std::string> learned(const PolicyLearnCommand& command) {
-  AASM_TRY(require_verified(command.common));
+  const VerifiedTree verified = AASM_TRY(require_verified(command.common));
   ledger::LedgerReader reader = AASM_TRY(open_reader(command.common));
-  const LearnedRuns runs = AASM_TRY(read_runs(reader, command.runs));
+  const LearnedRuns runs = AASM_TRY(read_runs(reader, verified, command.runs));
   const Home home = AASM_TRY(Home::locate());
   Place place{home, absolute_or_empty(command.common.ledger),
               runs.working_dir.empty() ? absolute_path(".") : runs.working_dir,
               command.file.empty() ? runs.policy_path : absolute_path(command.file)};
-  const std::string text = AASM_TRY(document_of(command, runs, place));
-  const ResolvedPolicy policy = policy_of_text(text, place.path, place.workdir);
-  if (policy.record.state != schema::PolicyState::kEnforced || policy.record.extends) {
-    return Error(
-        ErrorCode::kUnsupported,
-        place.path + " is not one document that states something: see 'aasm policy check'");
-  }
+  const ResolvedPolicy policy = AASM_TRY(policy_to_change(command, runs, place));
   Lesson lesson =
       planner::learn(runs.asked, {policy, runs.working_dir, workspace_host(place.workdir).home,
                                   protected_paths(home, place.ledger, {}, policy)});
   leave_missing(lesson);
-  Changed changed = AASM_TRY(change(text, lesson, place));
-  while (leave_warned(policy, changed, place, lesson)) {
-    changed = AASM_TRY(change(text, lesson, place));
+  Changed changed = AASM_TRY(change(policy, lesson, place));
+  while (leave_denied(changed, lesson) || leave_warned(changed, place, lesson)) {
+    changed = AASM_TRY(change(policy, lesson, place));
   }
   AASM_TRY(check_change(policy, changed.policy));
-  const std::string diff = planner::unified_diff(text, changed.insertions, place.path);
+  const std::string diff = diff_of(changed.documents);
   if (command.common.format == Format::kJson) {
     return json_line(lesson_json(lesson, diff));
   }

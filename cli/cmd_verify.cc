@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aasm/crypto/hash.h"
+#include "aasm/ledger_format/note.h"
 #include "aasm/ledger_format/trust.h"
 #include "aasm/verifier/verifier.h"
 
@@ -149,7 +150,7 @@ void show_progress_on_a_terminal(verifier::VerifyRequest& request) {
 
 }  // namespace
 
-Result<void> require_verified(const CommonOptions& common) {
+Result<VerifiedTree> require_verified(const CommonOptions& common) {
   VerifyCommand command;
   command.common = common;
   command.allow_open = true;
@@ -160,7 +161,12 @@ Result<void> require_verified(const CommonOptions& common) {
         ErrorCode::kIntegrity,
         "nothing is learned from a ledger that does not verify:\n" + verified.text);
   }
-  return {};
+  if (!verified.new_state) {
+    return schema::Error(ErrorCode::kNotFound, "the ledger has no checkpoint yet");
+  }
+  const ledger_format::SignedCheckpoint signed_up_to =
+      AASM_TRY(ledger_format::parse_signed_checkpoint(*verified.new_state));
+  return VerifiedTree{signed_up_to.checkpoint.size, signed_up_to.checkpoint.root};
 }
 
 int run_verify(const VerifyCommand& command) {

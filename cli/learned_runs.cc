@@ -49,12 +49,16 @@ class RunVisitor {
   }
 
   void take_policy(const schema::PolicyResolved& policy) {
-    if (policy.extends) {
-      out_.several = "the policy of run " + run_ + " is several documents";
-    } else if (first_ && !out_.document) {
-      out_.document = policy.document;
+    std::map<std::string, std::optional<schema::Sha256>> documents;
+    documents[policy.source.bytes()] = policy.document;
+    for (const schema::PolicySource& one :
+         policy.extends.value_or(std::vector<schema::PolicySource>())) {
+      documents[one.source.bytes()] = one.document;
+    }
+    if (first_ && out_.documents.empty()) {
+      out_.documents = std::move(documents);
       out_.policy_path = policy.source.bytes();
-    } else if (policy.document != out_.document) {
+    } else if (documents != out_.documents) {
       out_.several = "the runs had different policies";
     }
   }
@@ -74,17 +78,21 @@ class RunVisitor {
 
 }  // namespace
 
-Result<LearnedRuns> read_runs(ledger::LedgerReader& reader,
+Result<LearnedRuns> read_runs(ledger::LedgerReader& reader, const VerifiedTree& verified,
                               const std::vector<std::string>& prefixes) {
   LearnedRuns runs;
+  std::vector<ReadRecord> read;
   for (const std::string& prefix : prefixes) {
     const schema::RunId run = AASM_TRY(find_run(reader, prefix));
     RunVisitor visitor(run.text(), &prefix == &prefixes.front(), runs);
-    const auto take = [&visitor](const ledger::StoredRecord& record) {
+    const auto take = [&](const ledger::StoredRecord& record) {
+      read.emplace_back(record.seq, record.leaf);
       return visitor.take(record.statement);
     };
     AASM_TRY(reader.visit_run(run, take));
   }
+  const std::vector<schema::LeafHash> leaves = AASM_TRY(reader.leaves(0, verified.size));
+  AASM_TRY(check_read(verified, leaves, read));
   return runs;
 }
 

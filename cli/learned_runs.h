@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,13 +15,15 @@ namespace aasm::cli {
 // What the records of some runs say to whoever wants to learn from them.
 struct LearnedRuns {
   std::vector<planner::AskedEvent> asked;
-  std::string policy_path;                 // of the document that all of them had
-  std::optional<schema::Sha256> document;  // its digest
-  std::string several;                     // why there is none; empty: there is
-  std::string working_dir;                 // empty: they had different ones
+  std::string policy_path;  // of the document that all of them had
+  // It and those it extends, by path.
+  std::map<std::string, std::optional<schema::Sha256>> documents;
+  std::string several;      // why there is no such policy; empty: there is
+  std::string working_dir;  // empty: they had different ones
 };
 
-schema::Result<LearnedRuns> read_runs(ledger::LedgerReader& reader,
+// Of a ledger that was verified: what is read now has to be what was verified then.
+schema::Result<LearnedRuns> read_runs(ledger::LedgerReader& reader, const VerifiedTree& verified,
                                       const std::vector<std::string>& prefixes);
 
 }  // namespace aasm::cli

@@ -43,6 +43,18 @@ planner::ResolvedPolicy policy_of_text(const std::string& text, const std::strin
   return resolve(std::move(request), working_dir);
 }
 
+planner::ResolvedPolicy policy_of_texts(const std::map<std::string, std::string>& texts,
+                                        const std::string& path, const std::string& working_dir) {
+  planner::PolicyRequest request;
+  request.sources.option = path;
+  request.reader = [&](const std::string& file, std::size_t max_bytes) {
+    const auto text = texts.find(file);
+    return text == texts.end() ? planner::read_policy_file(file, max_bytes)
+                               : schema::Result<std::optional<std::string>>(text->second);
+  };
+  return resolve(std::move(request), working_dir);
+}
+
 planner::ProtectedPaths protected_paths(const Home& home, const std::string& ledger,
                                         const std::vector<std::string>& programs,
                                         const planner::ResolvedPolicy& policy) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "aasm/planner/backend.h"
@@ -19,6 +20,10 @@ planner::ResolvedPolicy policy_in_use(const std::string& option, const Home& hom
 // `text` as that policy, as if it stood in `path`: what a policy that is not written yet would be.
 planner::ResolvedPolicy policy_of_text(const std::string& text, const std::string& path,
                                        const std::string& working_dir);
+
+// The policy that `path` names, where some files hold what `texts` has for them by path.
+planner::ResolvedPolicy policy_of_texts(const std::map<std::string, std::string>& texts,
+                                        const std::string& path, const std::string& working_dir);
 
 // Files of ours by what a policy may not grant. `ledger` empty: the home's. Programs that are not
 // known are left out.

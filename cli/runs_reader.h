@@ -5,6 +5,7 @@
 #include "aasm/ledger/reader.h"
 
 #include "options.h"
+#include "verified_tree.h"
 
 namespace aasm::cli {
 
@@ -15,7 +16,8 @@ schema::Result<ledger::LedgerReader> open_reader(const CommonOptions& common);
 schema::Result<schema::RunId> find_run(ledger::LedgerReader& reader, const std::string& prefix);
 
 // Verifies the ledger of the options as `aasm verify` does, runs that are still open among it. An
-// error, with what verify says, unless the verdict is VERIFIED (cmd_verify.cc).
-schema::Result<void> require_verified(const CommonOptions& common);
+// error, with what verify says, unless the verdict is VERIFIED (cmd_verify.cc). The file can be
+// another by the time it is read: check_read().
+schema::Result<VerifiedTree> require_verified(const CommonOptions& common);
 
 }  // namespace aasm::cli

@@ -1,15 +1,24 @@
 """aasm run --observe and aasm policy learn: what a policy refuses is let through and recorded, and becomes a policy that allows it."""
 
+import contextlib
+import itertools
 import json
 import os
 import pathlib
+import random
 import re
 import socket
+import sqlite3
 import subprocess
+import sys
 import textwrap
+import threading
 import unittest
 
 import aasm_case
+
+sys.path.insert(0, str(aasm_case.SOURCE / "tests/conformance"))
+from reader import merkle  # noqa: E402
 
 NETWORK = "  network: { allowlist: [] }\n  processes: { max: 40 }\n"
 
@@ -322,6 +331,13 @@ class Learning(ObserveCase):
         self.python("import sys\ntry: open(sys.argv[1])\nexcept PermissionError: pass", self.secret)
         self.assertIn(f'+        "{self.secret}"', self.learn())
 
+    def test_what_a_deny_beside_the_grants_takes_away_is_not_proposed(self):
+        self.policy.write_text(self.policy.read_text().replace("  filesystem:\n", f'  filesystem:\n    deny: ["{self.secret}"]\n'))
+        self.observe("import sys; open(sys.argv[1]).read()", self.secret)
+        text = self.learn()
+        self.assertIn(f"# not proposed: filesystem.read.allow {self.secret}: the policy denies it in another place", text)
+        self.assertIn("# nothing to add", text)
+
     def test_a_ledger_that_does_not_verify_teaches_nothing(self):
         self.observe("import sys; open(sys.argv[1])", self.secret)
         self.assertEqual(len(self.observations()), 1)
@@ -333,6 +349,42 @@ class Learning(ObserveCase):
         done = self.aasm("policy", "learn", self.newest(), "--ledger", copy)
         self.assertEqual(done.returncode, 1)
         self.assertIn("does not verify", done.stderr)
+
+    def test_what_is_read_is_what_was_verified(self):
+        """While the file is exchanged for one whose records say something else, that is never learned."""
+        self.observe("import sys; open(sys.argv[1])", self.secret)
+        run, planted = self.newest(), self.outside / "planted.tx"
+        good, bad, ledger = (self.root / name for name in ("good.db", "bad.db", "ledger.db"))
+        for copy in (good, bad):
+            with contextlib.closing(sqlite3.connect(f"file:{self.home}/ledger.db?mode=ro", uri=True)) as source, \
+                    contextlib.closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+                target.execute("PRAGMA journal_mode=DELETE")
+                if copy == bad:
+                    [(seq, payload)] = target.execute("SELECT seq, payload FROM records WHERE instr(payload, ?)", (b"observation.batch",)).fetchall()
+                    payload = bytes(payload).replace(str(self.secret).encode(), str(planted).encode())
+                    leaf = merkle.leaf_hash(payload)
+                    target.execute("UPDATE records SET payload = ?, leaf = ? WHERE seq = ?", (payload, leaf, seq))
+                    target.commit()
+        os.link(good, ledger)
+        self.assertIn(str(self.secret), self.ok("policy", "learn", run, "--ledger", ledger).stdout)
+        over = threading.Event()
+
+        def exchange():
+            for turn in itertools.count():
+                os.link((bad, good)[turn % 2], self.root / "next.db")
+                os.replace(self.root / "next.db", ledger)
+                if over.wait(random.uniform(0, 0.02)):
+                    return
+
+        exchanging = threading.Thread(target=exchange)
+        exchanging.start()
+        try:
+            for _ in range(int(os.environ.get("AASM_EXCHANGES", "12"))):
+                self.assertNotIn(str(planted), self.aasm("policy", "learn", run, "--ledger", ledger).stdout)
+        finally:
+            over.set()
+            exchanging.join()
 
     def test_dangerous_things_are_named_and_not_proposed(self):
         (self.root / ".ssh").mkdir()
@@ -389,6 +441,84 @@ class Learning(ObserveCase):
         done = self.aasm("policy", "learn", self.newest())
         self.assertIn("has changed since the run", done.stderr)
         self.ok("policy", "learn", self.newest(), "--policy", self.policy)
+
+
+class LearningForSeveral(ObserveCase):
+    """A policy of several documents: each of them that states a list has to allow what the policy is to allow."""
+
+    def setUp(self):
+        super().setUp()
+        self.org = self.root / "org.yaml"
+
+    def state_both(self, org_read=(), org_more=""):
+        text = aasm_case.POLICY
+        self.org.write_text(text.format(read="".join(f', "{path}"' for path in org_read)).replace("{ name: test }", "{ scope: org }") + org_more)
+        self.policy.write_text(text.format(read="").replace("{ name: test }", "{ scope: agent, extends: [org.yaml] }"))
+
+    def patch_all(self, diff):
+        done = subprocess.run(["patch", "-d", "/", "-p1"], input=diff, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def read_secret(self, **more):
+        return self.python("import sys; open(sys.argv[1]).read()", self.secret, **more)
+
+    def test_what_another_document_grants_is_put_into_the_one_that_does_not(self):
+        self.state_both(org_read=[self.secret])
+        self.assertEqual(self.read_secret(options=("--observe",)).returncode, 0)
+        before, diff = self.org.read_text(), self.learn()
+        self.assertIn(f"# scope agent: {self.policy}\n", diff)
+        self.assertNotIn("# scope org", diff)
+        self.patch_all(diff)
+        self.assertEqual(self.org.read_text(), before)
+        self.assertEqual(self.read_secret().returncode, 0)
+
+    def test_what_none_grants_is_put_into_each_and_is_allowed_then(self):
+        self.state_both()
+        self.assertNotEqual(self.read_secret().returncode, 0)
+        self.assertEqual(self.read_secret(options=("--observe",)).returncode, 0)
+        diff = self.learn()
+        self.assertLess(diff.index(f"# scope org: {self.root}/org.yaml"), diff.index(f"# scope agent: {self.policy}"))
+        self.patch_all(diff)
+        for document in (self.org, self.policy):
+            self.assertIn(f'"{self.secret}"', document.read_text())
+        self.assertEqual(self.read_secret().returncode, 0)
+        self.assertEqual(self.denials(), [])
+
+    def test_a_document_that_does_not_state_the_list_is_left_alone(self):
+        self.state_both()
+        self.policy.write_text("metadata: { scope: agent, extends: [org.yaml] }\nprocesses: { max: 40 }\n")
+        self.assertEqual(self.read_secret(options=("--observe",)).returncode, 0)
+        diff = self.learn()
+        self.assertIn("# scope org", diff)
+        self.assertNotIn("# scope agent", diff)
+
+    def test_what_one_document_denies_is_proposed_for_none(self):
+        self.state_both()
+        self.org.write_text(self.org.read_text().replace("  filesystem:\n", f'  filesystem:\n    deny: ["{self.secret}"]\n'))
+        self.policy.write_text(self.policy.read_text().replace("${WORKDIR}", f'${{WORKDIR}}", "{self.outside}', 1).replace(
+            "spec:\n", "spec:\n  evidence: { filesystem: decisions }\n"))
+        self.assertEqual(self.read_secret(options=("--observe",)).returncode, 0)
+        text = self.learn()
+        self.assertIn("not proposed", text)
+        self.assertNotIn("+", text)
+
+    def test_one_that_has_changed_since_is_named(self):
+        self.state_both()
+        self.assertEqual(self.read_secret(options=("--observe",)).returncode, 0)
+        self.org.write_text(self.org.read_text() + "# later\n")
+        done = self.aasm("policy", "learn", self.newest())
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("org.yaml has changed since the run", done.stderr)
+        self.assertIn("# scope org", self.learn("--policy", self.policy))
+
+    def test_a_warning_of_one_document_keeps_it_from_all(self):
+        (self.root / ".bashrc").write_text("")
+        self.state_both()
+        done = self.python("import sys; open(sys.argv[1], 'a').close()", self.root / ".bashrc", options=("--observe",))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.learn()
+        self.assertIn("not proposed: filesystem.write.allow " + str(self.root / ".bashrc"), text)
+        self.assertNotIn("+", text.replace("not proposed", ""))
 
 
 if __name__ == "__main__":
