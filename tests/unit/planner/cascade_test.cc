@@ -271,6 +271,19 @@ TEST(CascadeTest, LimitsTakeTheSmallerAndOnesThatOneStatesAlone) {
                    "allow memory_bytes 1000 (agent:resources.memory_bytes)"}));
 }
 
+TEST(CascadeTest, TheWitnessThatAnyAsksForIsAskedForAndLeaveToEnableItOutranksListening) {
+  const auto wish = [](const std::string& org, const std::string& agent) {
+    const std::string files = "filesystem: {read: {allow: [/a]}}\n";
+    return two(files + org, files + agent).record.witness;
+  };
+  const std::string listen = "evidence: {witness: listen}\n";
+  const std::string enable = "evidence: {witness: enable}\n";
+  EXPECT_EQ(wish("", ""), std::nullopt);
+  EXPECT_EQ(wish(listen, ""), schema::WitnessWish::kListen);
+  EXPECT_EQ(wish(listen, enable), schema::WitnessWish::kEnable);
+  EXPECT_EQ(wish(enable, listen), schema::WitnessWish::kEnable);
+}
+
 TEST(CascadeTest, TheStricterPostureAndTheStrongerWishHold) {
   const ResolvedPolicy policy =
       two("posture: {default: degrade_if_unavailable, filesystem_write: required}\n"
