@@ -135,7 +135,7 @@ std::vector<std::string> new_ids(const std::vector<ChangedDocument>& documents,
       const auto at = next.emplace(list, entries_in(document.requirements, list)).first;
       const std::string index = std::to_string(at->second++);
       if (one.list.front() == addition.list.front() && one.value == addition.value) {
-        ids.push_back(scope + list + "[" + index + "]");
+        ids.push_back(std::string(scope).append(list).append("[").append(index).append("]"));
       }
     }
   }

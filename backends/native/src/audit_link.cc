@@ -40,7 +40,7 @@ Result<process::Fd> open_socket(std::uint32_t groups, int flags, const char* tak
 struct Message {
   ssize_t size = 0;
   bool from_kernel = false;
-  alignas(nlmsghdr) std::array<char, kLongestMessage> bytes;
+  alignas(nlmsghdr) std::array<char, kLongestMessage> bytes{};
 
   const nlmsghdr& head() const { return *reinterpret_cast<const nlmsghdr*>(bytes.data()); }
   bool whole() const {
