@@ -1,5 +1,6 @@
 """evidence.witness: what the kernel's audit tells of a run is recorded beside its decisions, or why it was not heard."""
 
+import json
 import os
 import pathlib
 import socket
@@ -161,6 +162,13 @@ class WhereAuditIsHeard(WitnessCase):
         status, view = self.witness()
         self.assertEqual((status, view["standing"], view["account"], view["compared"], view["unexplained"]),
                          (0, "heard", "agrees", True, []), view)
+
+    def test_the_report_of_the_run_says_what_verify_recomputes(self):
+        self.ask_for("enable", "decisions")
+        report = self.root / "report.json"
+        self.run_exec("/bin/cat", self.secret, options=("--report", report, "--format", "json"))
+        self.assertEqual(json.loads(report.read_text())["witness"]["standing"], "heard")
+        self.ok("verify", "--run", self.runs()[0]["run"], "--report", report)
 
     def test_what_others_are_refused_meanwhile_is_not_the_runs(self):
         self.ask_for("enable")
