@@ -163,6 +163,19 @@ class WhereAuditIsHeard(WitnessCase):
         self.assertEqual((status, view["standing"], view["account"], view["compared"], view["unexplained"]),
                          (0, "heard", "agrees", True, []), view)
 
+    def test_what_a_flood_takes_away_is_said(self):
+        self.ask_for("enable")
+        done = self.python("import sys\nfor _ in range(5000):\n    try: open(sys.argv[1])\n    except PermissionError: pass", self.secret)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told, (status, view) = self.told(), self.witness()
+        if "counted" not in told:
+            self.skipTest("the end of the domain was lost, too")
+        self.assertEqual((status, told["state"]), (0, "heard"))
+        self.assertGreaterEqual(told["counted"], 5000)
+        missing = told["counted"] - told["before_start"] - told["heard"]
+        self.assertEqual((view["missing"], view["account"] == "missing", view["unexplained"]), (missing, missing > 0, []))
+        self.assertEqual(sum(one["count"] for one in told["denials"]) + told["unlisted"], told["heard"])
+
     def test_the_report_of_the_run_says_what_verify_recomputes(self):
         self.ask_for("enable", "decisions")
         report = self.root / "report.json"
