@@ -14,6 +14,8 @@
 
 #include "aasm/process/proc_status.h"
 
+#include "caller_state.h"
+
 namespace aasm::backend_native {
 namespace {
 
@@ -151,6 +153,18 @@ schema::Result<std::string> Attribution::status(pid_t tid) const {
   const bool whole = !text.empty() && text.size() < kStart;
   return whole ? schema::Result<std::string>(std::move(text))
                : process::read_small_file("/proc/" + std::to_string(tid) + "/status");
+}
+
+schema::Result<process::Fd> Attribution::take_descriptor(pid_t tid, int number) {
+  const auto found = known_.find(tid);
+  if (found == known_.end()) {
+    return backend_native::take_descriptor(tid, number);
+  }
+  process::Fd& thread = found->second.thread;
+  if (!thread) {
+    thread = AASM_TRY(open_caller(tid));
+  }
+  return backend_native::take_descriptor(thread, number);
 }
 
 std::optional<std::int64_t> Attribution::held_parent(std::int64_t pid) const {

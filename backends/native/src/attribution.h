@@ -31,8 +31,9 @@ struct Caller {
 // (SECCOMP_IOCTL_NOTIF_ID_VALID): its thread then existed during the reading, so its number named
 // nobody else. Checking that is the channel's part. The cache keeps an open directory and status
 // for each thread; those of a thread that has ended answer ESRCH for ever, so a number that was
-// reused is noticed. What they say is read anew each time. One thread at a time; holds at most two
-// descriptors for each of `capacity` threads, and none of them when this process has no other left.
+// reused is noticed. What they say is read anew each time. One thread at a time; holds at most
+// three descriptors for each of `capacity` threads, and none of them when this process has no other
+// left.
 class Attribution {
  public:
   static constexpr std::size_t kDefaultCapacity = 64;
@@ -41,7 +42,7 @@ class Attribution {
 
   // Of a process that may have `limit` descriptors: most of them are needed for other things.
   static constexpr std::size_t capacity_for(std::uint64_t limit) {
-    const std::uint64_t part = limit / 16;
+    const std::uint64_t part = limit / 24;
     return part < 1 ? 1 : part > kDefaultCapacity ? kDefaultCapacity : std::size_t{part};
   }
 
@@ -53,6 +54,9 @@ class Attribution {
 
   // /proc/TID/status of the thread that identify() was last asked about, read since then.
   schema::Result<std::string> status(pid_t tid) const;
+
+  // A copy of a descriptor of the same thread, as take_descriptor() of caller_state.h gives it.
+  schema::Result<process::Fd> take_descriptor(pid_t tid, int number);
 
   // Parents of process `pid`, nearest first, the last being the root when the chain reaches it.
   // Each link was seen from both ends: the child still named that parent after the parent had been
@@ -71,6 +75,7 @@ class Attribution {
   struct Known {
     process::Fd directory;  // /proc/TID
     process::Fd status;     // below it
+    process::Fd thread;     // pidfd; empty until a descriptor is taken
     std::int64_t pid = 0;
     std::uint64_t last_use = 0;
   };

@@ -29,6 +29,7 @@ BrokerCalls::BrokerCalls(const BrokerCallsSetup& setup, const NetworkSpec& spec,
       broker_pid_(setup.broker_pid),
       warden_pid_(setup.warden_pid),
       rights_(setup.rights),
+      callers_(setup.callers),
       spec_(spec),
       ipc_(ipc),
       files_(files),
@@ -60,7 +61,7 @@ Result<void> BrokerCalls::start(Brokered& call) {
   if (memory_call(call.data.nr) == MemoryCall::kMakes) {
     return start_memory(call);
   }
-  call.socket = AASM_TRY(take_descriptor(call.tid, static_cast<std::int32_t>(args[0])));
+  call.socket = AASM_TRY(callers_.take_descriptor(call.tid, static_cast<std::int32_t>(args[0])));
   call.facts = AASM_TRY(socket_facts(call.socket));
   call.order.socket = call.socket.get();
   switch (call.data.nr) {

@@ -115,6 +115,7 @@ class BrokerCalls {
   pid_t broker_pid_;
   pid_t warden_pid_;
   const BrokerRights& rights_;
+  Attribution& callers_;
   const NetworkSpec& spec_;
   const IpcSpec& ipc_;
   const FileSpec& files_;

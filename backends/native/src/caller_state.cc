@@ -30,8 +30,10 @@ using schema::Result;
 
 constexpr unsigned kPidfdThread = O_EXCL;  // PIDFD_THREAD, Linux 6.9
 
+}  // namespace
+
 // Of the thread itself, which may have descriptors of its own; before 6.9 of its process.
-Result<process::Fd> open_thread(pid_t tid) {
+Result<process::Fd> open_caller(pid_t tid) {
   process::Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, tid, kPidfdThread)));
   if (fd || errno != EINVAL) {
     return fd ? Result<process::Fd>(std::move(fd)) : process::system_error("pidfd_open", errno);
@@ -44,14 +46,18 @@ Result<process::Fd> open_thread(pid_t tid) {
   return process::pidfd_open(status.tgid);
 }
 
-}  // namespace
-
 Result<process::Fd> take_descriptor(pid_t tid, int number) {
   if (number < 0) {
     return kernel_answer(EBADF);
   }
-  const process::Fd thread = AASM_TRY(open_thread(tid));
-  Result<process::Fd> taken = process::pidfd_getfd(thread.borrow(), number);
+  return take_descriptor(AASM_TRY(open_caller(tid)), number);
+}
+
+Result<process::Fd> take_descriptor(const process::Fd& caller, int number) {
+  if (number < 0) {
+    return kernel_answer(EBADF);
+  }
+  Result<process::Fd> taken = process::pidfd_getfd(caller.borrow(), number);
   if (!taken && taken.error().os_errno() == EBADF) {
     return kernel_answer(EBADF);
   }

@@ -20,6 +20,9 @@ namespace aasm::backend_native {
 // A copy of the caller's descriptor `number`. EBADF where it has none, as a kernel_answer(). Any
 // other error is ours: a limit of this process, or a caller that may not be looked into.
 schema::Result<process::Fd> take_descriptor(pid_t tid, int number);
+// The same for who takes more than one: by what open_caller() gave.
+schema::Result<process::Fd> open_caller(pid_t tid);
+schema::Result<process::Fd> take_descriptor(const process::Fd& caller, int number);
 
 // What the kernel says of a socket; ENOTSOCK, as a kernel_answer(), of anything else.
 schema::Result<SocketFacts> socket_facts(const process::Fd& socket);

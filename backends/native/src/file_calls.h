@@ -63,7 +63,7 @@ class FileCalls {
 
   schema::Result<void> start(InFlight& call);
   schema::Result<void> read_names(InFlight& call);
-  static schema::Result<void> take_itself(InFlight& call);
+  schema::Result<void> take_itself(InFlight& call);
   schema::Result<void> add_caller(InFlight& call);
   void order_names(InFlight& call);
   void dispatch(InFlight& call);
@@ -84,7 +84,7 @@ class FileCalls {
   pid_t broker_pid_;
   pid_t warden_pid_;
   const BrokerRights& rights_;
-  const Attribution& callers_;
+  Attribution& callers_;
   const Listener& listener_;
   const FileSpec& spec_;
   CallsInFlight<InFlight> calls_;  // of odd numbers

@@ -14,14 +14,14 @@ using schema::Result;
 namespace {
 
 // Where a name begins: nothing for an absolute one, unless it is looked up below a directory.
-Result<process::Fd> start_of(pid_t tid, const NameArgument& argument, const std::string& name,
-                             std::uint64_t resolve) {
+Result<process::Fd> start_of(Attribution& callers, pid_t tid, const NameArgument& argument,
+                             const std::string& name, std::uint64_t resolve) {
   const bool below = (resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) != 0;
   if (!name.empty() && name[0] == '/' && !below) {
     return process::Fd();
   }
   if (argument.directory != AT_FDCWD) {
-    return take_descriptor(tid, argument.directory);
+    return callers.take_descriptor(tid, argument.directory);
   }
   // Its root is ours: what changes roots is closed (syscall_closed.inc).
   return process::open_file("/proc/" + std::to_string(tid) + "/cwd", O_PATH | O_DIRECTORY);
@@ -64,16 +64,17 @@ Result<void> FileCalls::read_names(InFlight& call) {
     return take_itself(call);
   }
   call.first_start =
-      AASM_TRY(start_of(call.tid, *request.first, call.first_name, request.call.resolve));
+      AASM_TRY(start_of(callers_, call.tid, *request.first, call.first_name, request.call.resolve));
   if (request.second) {
-    call.second_start = AASM_TRY(start_of(call.tid, *request.second, call.second_name, 0));
+    call.second_start =
+        AASM_TRY(start_of(callers_, call.tid, *request.second, call.second_name, 0));
   }
   return {};
 }
 
 // The descriptor that the call is on, which for such calls has to be more than a reference.
 Result<void> FileCalls::take_itself(InFlight& call) {
-  call.first_start = AASM_TRY(take_descriptor(call.tid, call.request.first->directory));
+  call.first_start = AASM_TRY(callers_.take_descriptor(call.tid, call.request.first->directory));
   const int flags = ::fcntl(call.first_start.get(), F_GETFL);
   return flags < 0 || (flags & O_PATH) != 0 ? kernel_answer(EBADF) : Result<void>();
 }

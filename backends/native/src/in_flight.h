@@ -33,7 +33,7 @@ struct BrokerCallsSetup {
   pid_t broker_pid;
   pid_t warden_pid;
   const BrokerRights& rights;
-  const Attribution& callers;
+  Attribution& callers;
   const Listener& listener;
 };
 

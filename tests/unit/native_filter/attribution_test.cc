@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -210,6 +211,29 @@ TEST(AttributionTest, StatusOfWhoIsInManyGroupsIsWhole) {
     EXPECT_NE(attribution.status(process.pid()).value().find("\nCapEff:"), std::string::npos)
         << what;
   }
+}
+
+TEST(AttributionTest, DescriptorsAreThoseTheThreadHasNow) {
+  Attribution attribution(1);
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const auto taken = [&] {
+    attribution.identify(::getpid());
+    return attribution.take_descriptor(::getpid(), pipe[0]);
+  };
+  EXPECT_TRUE(attribution.take_descriptor(::getpid(), pipe[0])) << "never asked about";
+  EXPECT_TRUE(taken());
+  ::close(pipe[0]);
+  EXPECT_EQ(taken().error().os_errno(), EBADF);
+  EXPECT_EQ(attribution.take_descriptor(::getpid(), -1).error().os_errno(), EBADF);
+  ::close(pipe[1]);
+
+  WaitingProcess process([](int fd) { report(fd, ::getpid()); });
+  const pid_t pid = process.pid();
+  ASSERT_EQ(attribution.identify(pid).pid, pid);
+  EXPECT_TRUE(attribution.take_descriptor(pid, STDIN_FILENO));
+  process.end();
+  EXPECT_FALSE(attribution.take_descriptor(pid, STDIN_FILENO));
 }
 
 TEST(AttributionTest, ThereIsNoStatusOfAGoneThread) {
