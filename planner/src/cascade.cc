@@ -116,6 +116,9 @@ class Cascade {
     Requirement both = intersect_domain(statements, denials_, groups_, gap);
     both.posture = posture_of(statements);
     both.evidence = std::max(both.evidence, wished_for(domain));
+    if (domain == Domain::kNetworkEgress && a_document_kills()) {
+      both.on_denial = "kill";
+    }
     out_.requirements.push_back(std::move(both));
     add_place(*statements.back().member, domain);
   }
@@ -145,6 +148,12 @@ class Cascade {
       }
     }
     return strictest;
+  }
+
+  bool a_document_kills() const {
+    return std::any_of(members_.begin(), members_.end(), [](const CascadeMember& member) {
+      return member.document->network && member.document->network->kills;
+    });
   }
 
   // Of documents that state a wish and do not speak of the files themselves.

@@ -96,8 +96,13 @@ void decode_network(Decoder& decoder, const YamlNode& node, PolicyDocument& docu
         }},
        {"egress",
         [&](const YamlMember& member) { out.egress = egress_list(decoder, member.value); }},
-       {"bind", [&](const YamlMember& member) {
+       {"bind",
+        [&](const YamlMember& member) {
           out.bind = decoder.allow_list(member.value, "network.bind", bind);
+        }},
+       {"on_denial", [&](const YamlMember& member) {
+          out.on_denial_stated = true;
+          out.kills = decoder.word(member.value, "network.on_denial", {"errno", "kill"}) == "kill";
         }}});
   document.network = std::move(out);
 }

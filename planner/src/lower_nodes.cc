@@ -124,6 +124,9 @@ void Lowering::network() {
   if (!stated) {
     return;
   }
+  if (node->kills) {
+    requirement.on_denial = "kill";
+  }
   add_rules(requirement, node->allowlist, "network.allowlist", "connect",
             SelectorType::kHostPattern);
   add_rules(requirement, node->bind, "network.bind.allow", "bind", SelectorType::kPort);

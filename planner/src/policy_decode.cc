@@ -158,6 +158,13 @@ std::vector<Problem> missing_halves(const PolicyDocument& document) {
     half(files.write_deny, files.write.has_value(), "filesystem.write.deny",
          "filesystem.write.allow");
   }
+  const std::optional<NetworkNode>& network = document.network;
+  if (network && network->on_denial_stated && !network->allowlist && !network->egress &&
+      !network->bind) {
+    problems.push_back({network->at,
+                        "network.on_denial is stated without a list, so nothing is denied; state "
+                        "`allowlist`, `egress` or `bind`"});
+  }
   const std::optional<SyscallsNode>& calls = document.syscalls;
   if (calls && (calls->deny || calls->on_denial_stated) && !calls->allow) {
     problems.push_back({calls->at,

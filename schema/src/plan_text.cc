@@ -38,12 +38,16 @@ JsonValue requirement_meaning(const Requirement& requirement) {
   for (const PolicyRule& rule : requirement.rules) {
     rules.push_back(rule_meaning(rule));
   }
-  return JsonValue(JsonValue::Object{{"domain", JsonValue(token(requirement.domain))},
-                                     {"intent", JsonValue(token(requirement.intent))},
-                                     {"posture", JsonValue(token(requirement.posture))},
-                                     {"descendants", JsonValue(token(requirement.descendants))},
-                                     {"evidence", JsonValue(token(requirement.evidence))},
-                                     {"rules", sorted_set(std::move(rules))}});
+  JsonValue::Object meaning{{"domain", JsonValue(token(requirement.domain))},
+                            {"intent", JsonValue(token(requirement.intent))},
+                            {"posture", JsonValue(token(requirement.posture))},
+                            {"descendants", JsonValue(token(requirement.descendants))},
+                            {"evidence", JsonValue(token(requirement.evidence))},
+                            {"rules", sorted_set(std::move(rules))}};
+  if (requirement.on_denial) {
+    meaning.emplace_back("on_denial", JsonValue(*requirement.on_denial));
+  }
+  return JsonValue(std::move(meaning));
 }
 
 JsonValue strings(const std::vector<std::string>& list) {

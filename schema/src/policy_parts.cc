@@ -47,7 +47,7 @@ Room room_of(const PolicyRule& rule) {
 }
 
 Room room_of_head(const Requirement& requirement) {
-  constexpr Room kRest{240, 8};
+  constexpr Room kRest{260, 9};
   return {kRest.bytes + text_bound(requirement.default_rule), kRest.members};
 }
 
@@ -120,7 +120,8 @@ auto head_of(const PolicyResolved& policy) {
 
 auto head_of(const Requirement& requirement) {
   return std::tie(requirement.domain, requirement.intent, requirement.posture,
-                  requirement.descendants, requirement.evidence, requirement.default_rule);
+                  requirement.descendants, requirement.evidence, requirement.default_rule,
+                  requirement.on_denial);
 }
 
 bool goes_on(const Requirement& last, const Requirement& first) {

@@ -34,6 +34,9 @@ Result<void> Requirement::check() const {
   if (default_rule.empty()) {
     return invalid("a requirement has a default rule");
   }
+  if (on_denial && (*on_denial != "kill" || domain != Domain::kNetworkEgress)) {
+    return invalid("on_denial of a requirement is kill, on network_egress");
+  }
   return {};
 }
 
@@ -99,6 +102,16 @@ Result<void> PolicyResolved::check() const {
     return invalid("requirements without a loaded policy");
   }
   return check_sources(*this, loaded);
+}
+
+bool PolicyResolved::kills() const {
+  return on_denial == "kill" || std::any_of(requirements.begin(), requirements.end(),
+                                            [](const Requirement& one) { return one.on_denial; });
+}
+
+bool PolicyResolved::kills(Domain domain) const {
+  const Requirement* requirement = requirement_for(domain);
+  return on_denial == "kill" || (requirement != nullptr && requirement->on_denial);
 }
 
 const Requirement* PolicyResolved::requirement_for(Domain domain) const {

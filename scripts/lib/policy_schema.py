@@ -82,7 +82,7 @@ def nodes(tokens, groups):
         "filesystem": a_map({"read": allow_and_deny(ref("path")), "write": allow_and_deny(ref("path")), "execute": allow(ref("path")),
                              "deny": a_list(ref("path"))}, anyOf=[{"not": states("execute")}, states("read")]),
         "network": a_map({"allowlist": a_list(text(rf"^{HOST}(?::{PORT})?{END}")), "egress": a_list(entry),
-                          "bind": allow(text(rf"^{HOST}:{PORT}{END}"))}),
+                          "bind": allow(text(rf"^{HOST}:{PORT}{END}")), "on_denial": words(["errno", "kill"])}),
         "name_resolution": allow(text(rf"^(?:\*|(?:\*\.)?{NAME}){END}")),
         "syscalls": a_map({"allow": a_list(call), "deny": a_list(call), "on_denial": words(["errno", "kill"])}),
         "processes": a_map({"max": limit}),
@@ -104,6 +104,7 @@ WHOLE = {"properties": {
     "filesystem": {"anyOf": [{"properties": {"deny": {"maxItems": 0}}}, states("read"), states("write")],
                    "properties": {verb: {"anyOf": [{"properties": {"deny": {"maxItems": 0}}}, {"required": ["allow"]}]}
                                   for verb in ("read", "write")}},
+    "network": {"anyOf": [{"not": {"required": ["on_denial"]}}, *({"required": [name]} for name in ("allowlist", "egress", "bind"))]},
     "syscalls": {"dependentRequired": {"deny": ["allow"], "on_denial": ["allow"]}}}}
 HAS_SCOPE = {"properties": {"metadata": {"required": ["scope"]}}, "required": ["metadata"]}
 

@@ -67,7 +67,8 @@ RULES = {
                       fields(value={"not": {"const": ""}}))],
     "PolicyRule": [fields(id=FILLED, operation=FILLED, line=FROM_ONE, column=FROM_ONE),
                    when(present("column"), present("line"))],
-    "Requirement": [fields(default_rule=FILLED)],
+    "Requirement": [fields(default_rule=FILLED, on_denial={"const": "kill"}),
+                    when(present("on_denial"), fields(domain={"const": "network_egress"}))],
     "PolicyResolved": [
         fields(on_denial={"enum": ["errno", "kill"]}, part=FROM_ONE, parts={"minimum": 2}),
         when(present("part"), present("parts"), absent("parts")),

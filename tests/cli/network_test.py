@@ -92,6 +92,122 @@ class NetworkCase(aasm_case.AasmCase):
         return dict(line.split() for line in done.stdout.splitlines())
 
 
+# sendmmsg(2) of one datagram to each of two ports.
+SEND_BOTH = """
+import ctypes, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+one = socket.socket(type=socket.SOCK_DGRAM)
+kept, headers = [], b""
+for port in map(int, sys.argv[1:]):
+    name = ctypes.create_string_buffer(struct.pack("=HH4s8x", socket.AF_INET, socket.htons(port), socket.inet_aton("127.0.0.1")))
+    data = ctypes.create_string_buffer(b"x", 1)
+    vector = ctypes.create_string_buffer(struct.pack("@PN", ctypes.addressof(data), 1))
+    kept += [name, data, vector]
+    headers += struct.pack("@PIPNPNi4xI4x", ctypes.addressof(name), 16, ctypes.addressof(vector), 1, 0, 0, 0, 0)
+print(libc.sendmmsg(one.fileno(), headers, len(headers) // 64, 0), flush=True)
+"""
+
+
+class Kill(NetworkCase):
+    """`network: { on_denial: kill }`: the denied call is the last one, and its record says so."""
+
+    def setUp(self):
+        super().setUp()
+        self.kill()
+
+    def kill(self, bind=""):
+        stated = NETWORK.format(port=self.port).replace(" }\n", f", on_denial: kill{bind} }}\n")
+        self.write_policy(aasm_case.POLICY.format(read="") + stated)
+
+    def killed(self, call, operation):
+        """The one event of a program that makes this call and would go on."""
+        script = f"import socket, sys; port = {self.other}; print('before', flush=True); {call}; print('after', flush=True)"
+        done = self.python(script)
+        self.assertEqual((done.returncode, done.stdout), (128 + signal.SIGKILL, "before\n"), done.stderr)
+        [event] = [event for event in self.network_events() if event["outcome"] == "denied"]
+        self.assertEqual((event["domain"], event["operation"], event["cause"], event["errno"], event["reply"]),
+                         ("network_egress", operation, "policy", 0, "killed_while_blocked"))
+        [exited] = self.bodies("process.exited")
+        self.assertEqual((exited["cause"], exited["signal"]), ("killed_by_denial", signal.SIGKILL))
+        kinds = [record["kind"] for record in self.records()]
+        self.assertLess(kinds.index("decision.batch"), kinds.index("process.exited"))
+        self.assert_verified()
+        claim = self.claims()["network_egress"]
+        self.assertEqual((claim["claim"], claim["denied_actions"]), ("denied_before_execution", 1))
+        return event
+
+    def test_a_connection(self):
+        event = self.killed("socket.socket().connect(('127.0.0.1', port))", "connect")
+        self.assertEqual((event["object"]["address"], event["object"]["port"]), ("127.0.0.1", self.other))
+        self.assertFalse(self.reached(self.untouched))
+
+    def test_a_connection_that_would_not_wait(self):
+        self.killed("s = socket.socket(); s.setblocking(False); s.connect_ex(('127.0.0.1', port))", "connect")
+        self.assertFalse(self.reached(self.untouched))
+
+    def test_a_datagram(self):
+        self.killed("socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', port))", "connect")
+
+    def test_an_address_of_its_own(self):
+        self.kill(", bind: { allow: [127.0.0.1:1] }")
+        self.killed("socket.socket().bind(('127.0.0.1', 0))", "bind")
+
+    def test_a_socket_that_only_registers_tell_of(self):
+        self.killed("socket.socket(socket.AF_PACKET, socket.SOCK_RAW)", "socket")
+
+    def test_only_the_process_that_made_the_call_is_killed(self):
+        done = self.python(f"""
+import os, socket
+if os.fork() == 0:
+    socket.socket().connect(("127.0.0.1", {self.other}))
+    os._exit(1)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+with socket.socket() as one:
+    one.connect(("127.0.0.1", {self.port})); one.sendall(b"x"); print(one.recv(1))
+""")
+        self.assertEqual((done.returncode, done.stdout), (0, "-9\nb'X'\n"), done.stderr)
+        self.assertEqual(self.bodies("process.exited")[0]["cause"], "exited")
+        self.assert_verified()
+
+    def test_other_domains_answer_as_before(self):
+        results = self.attempts("""
+            import ctypes
+            libc = ctypes.CDLL(None, use_errno=True)
+            def unlisted():
+                if libc.unshare(0x10000000) != 0: raise OSError(ctypes.get_errno(), "unshare")
+            attempt("unshare", unlisted)
+            """)
+        self.assertEqual(results, {"unshare": "EPERM"})
+
+    def test_while_observing_nothing_is_denied_and_nobody_killed(self):
+        done = self.python(f"import socket; socket.socket().connect(('127.0.0.1', {self.other})); print('after')", options=("--observe",))
+        self.assertEqual((done.returncode, done.stdout), (0, "after\n"), done.stderr)
+        self.assertTrue(self.reached(self.untouched))
+        self.assertEqual(self.bodies("process.exited")[0]["cause"], "exited")
+        self.assert_verified()
+
+    def test_of_several_datagrams_in_one_call_those_before_the_denied_one_are_sent(self):
+        receiver = socket.socket(type=socket.SOCK_DGRAM)
+        receiver.bind(("127.0.0.1", 0))
+        self.addCleanup(receiver.close)
+        open_port = receiver.getsockname()[1]
+        self.write_policy(aasm_case.POLICY.format(read="") +
+                          f"  network: {{ egress: [{{ host: 127.0.0.1, ports: [{open_port}], protocol: udp }}], on_denial: kill }}\n")
+        done = self.python(SEND_BOTH, open_port, self.other)
+        self.assertEqual((done.returncode, done.stdout), (137, ""), done.stderr)
+        receiver.settimeout(5)
+        self.assertEqual(receiver.recv(16), b"x")
+        events = [(event["outcome"], event["reply"], event["object"]["port"]) for event in self.network_events()]
+        self.assertIn(("denied", "killed_while_blocked", self.other), events)
+        self.assertEqual(self.bodies("process.exited")[0]["cause"], "killed_by_denial")
+        self.assert_verified()
+
+    def test_explain_says_so(self):
+        done = self.aasm("policy", "explain", f"127.0.0.1:{self.other}", "--operation", "connect", "--policy", self.policy)
+        self.assertIn("the caller is killed", done.stdout)
+        self.assertNotIn("EACCES", done.stdout)
+
+
 class Egress(NetworkCase):
     # Cases 49, 53.
     def test_only_the_listed_address_and_port_is_reached_by_any_family_and_protocol(self):

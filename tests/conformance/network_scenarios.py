@@ -106,5 +106,22 @@ def scenario(name: str, selector: tuple[str, str], address: str, port: int, prot
 
 
 FOUND: dict[Callable[[Run], None], str] = {scenario(*case[:6]): case[6] for case in CASES}
+
+
+def killed_by_a_denial(run: Run) -> None:
+    decided(run, ("address_range", "10.0.0.0/8:5432/tcp"), {"address": "11.0.0.1", "port": 5432, "protocol": "tcp"}, "denied")
+    run.body("policy.resolved")["requirements"][-1]["on_denial"] = "kill"
+    run.event().update(errno=0, reply="killed_while_blocked")
+    exited = run.body("process.exited")
+    exited.pop("status", None)
+    exited.update(cause="killed_by_denial", signal=9)
+
+
+def killed_where_an_errno_was_stated(run: Run) -> None:
+    killed_by_a_denial(run)
+    del run.body("policy.resolved")["requirements"][-1]["on_denial"]
+
+
+FOUND.update({killed_by_a_denial: "", killed_where_an_errno_was_stated: "exit_cause_differs"})
 FOUND.update({named_scenario(*case[:4]): case[4] for case in NAMED})
 SCENARIOS = tuple(FOUND)

@@ -159,6 +159,18 @@ Result<bool> ChannelWorker::give_answer(FinishedCall* call) const {
                              : listener_.answer_value(call->notification, call->value);
 }
 
+// Where policy kills, the answer to the denied call, which receives no errno then.
+Result<ReplyState> ChannelWorker::reply_to(FinishedCall* call) {
+  const auto denied =
+      std::find_if(call->events.begin(), call->events.end(),
+                   [this](const schema::Event& event) { return kills(spec_.network, event); });
+  if (denied != call->events.end()) {
+    return kill_caller(call->notification, &*denied, std::exchange(denied->os_errno, 0));
+  }
+  const bool reached = AASM_TRY(give_answer(call));
+  return reached ? ReplyState::kAccepted : ReplyState::kCallerGone;
+}
+
 Result<void> ChannelWorker::answer_finished_call(FinishedCall call) {
   const auto now = Clock::now();
   coalescer_.flush_if_due(now);
@@ -169,9 +181,9 @@ Result<void> ChannelWorker::answer_finished_call(FinishedCall call) {
   if (blocked && call.signal != 0) {
     ::syscall(SYS_tgkill, call.caller.pid, call.tid, call.signal);
   }
-  const bool reached = AASM_TRY(give_answer(&call));
+  const ReplyState reply = AASM_TRY(reply_to(&call));
   for (schema::Event& event : call.events) {
-    event.reply = reached ? ReplyState::kAccepted : ReplyState::kCallerGone;
+    event.reply = reply;
     record(std::move(event), now);
   }
   return {};

@@ -81,7 +81,7 @@ Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classificati
     case AnswerKind::kEmulate:
       return reply_of(AASM_TRY(listener_.answer_zero(call.id)));
     case AnswerKind::kKill:
-      return kill_caller(call, verdict);
+      return kill_caller(call.id, &verdict->event, verdict->fallback_errno);
     case AnswerKind::kBroker:
       break;  // answered in channel_broker.cc
   }
@@ -90,11 +90,11 @@ Result<ReplyState> ChannelWorker::answer(const seccomp_notif& call, Classificati
 
 // The process is opened while its thread is known to be blocked, so the signal can meet nobody
 // else; the thread never returns from the call.
-Result<ReplyState> ChannelWorker::kill_caller(const seccomp_notif& call, Classification* verdict) {
-  const schema::Event& event = verdict->event;
-  const auto pid = static_cast<pid_t>(event.pid != 0 ? event.pid : event.tid);
+Result<ReplyState> ChannelWorker::kill_caller(std::uint64_t notification, schema::Event* event,
+                                              std::int64_t fallback_errno) {
+  const auto pid = static_cast<pid_t>(event->pid != 0 ? event->pid : event->tid);
   const Result<process::Fd> process = process::pidfd_open(pid);
-  if (process && !listener_.still_blocked(call.id)) {
+  if (process && !listener_.still_blocked(notification)) {
     return ReplyState::kCallerGone;
   }
   if (process && process::send_signal(process->borrow(), SIGKILL)) {
@@ -104,8 +104,8 @@ Result<ReplyState> ChannelWorker::kill_caller(const seccomp_notif& call, Classif
     }
     return ReplyState::kKilledWhileBlocked;
   }
-  verdict->event.os_errno = verdict->fallback_errno;
-  return reply_of(AASM_TRY(listener_.refuse(call.id, verdict->fallback_errno)));
+  event->os_errno = fallback_errno;
+  return reply_of(AASM_TRY(listener_.refuse(notification, fallback_errno)));
 }
 
 }  // namespace aasm::backend_native

@@ -98,6 +98,7 @@ class ChannelWorker {
   schema::Result<void> answer_finished();
   schema::Result<void> answer_finished_call(FinishedCall call);
   schema::Result<bool> give_answer(FinishedCall* call) const;
+  schema::Result<schema::ReplyState> reply_to(FinishedCall* call);
   bool broker_has_calls() const;
   short broker_poll_events() const;
   int poll_timeout() const;
@@ -110,8 +111,8 @@ class ChannelWorker {
                                        Coalescer::Clock::time_point now);
   void record(schema::Event event, Coalescer::Clock::time_point now);
   schema::Result<schema::ReplyState> answer(const seccomp_notif& call, Classification* verdict);
-  schema::Result<schema::ReplyState> kill_caller(const seccomp_notif& call,
-                                                 Classification* verdict);
+  schema::Result<schema::ReplyState> kill_caller(std::uint64_t notification, schema::Event* event,
+                                                 std::int64_t fallback_errno);
   schema::Result<void> end_launch(const seccomp_notif& call, Phase phase);
   void fail(std::string step, const schema::Error& error);
   void publish_totals(bool hung_up);

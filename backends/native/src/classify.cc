@@ -155,10 +155,15 @@ Classification judge_scheduling(Classification result, const NotifiedCall& call,
   return result;
 }
 
-Classification from_network(Classification result, NetworkVerdict verdict) {
+Classification from_network(Classification result, const NetworkSpec& spec,
+                            NetworkVerdict verdict) {
   result.answer = verdict.perform ? AnswerKind::kContinue : AnswerKind::kRefuse;
   result.recorded = verdict.recorded;
   result.event = std::move(verdict.event);
+  if (kills(spec, result.event)) {
+    result.answer = AnswerKind::kKill;
+    result.fallback_errno = std::exchange(result.event.os_errno, 0);
+  }
   return result;
 }
 
@@ -169,9 +174,11 @@ Classification judge_on_socket(Classification result, const NotifiedCall& call,
   };
   switch (call.data.nr) {
     case SYS_socket:
-      return from_network(std::move(result), judge_socket(spec.network, word(0), word(1), word(2)));
+      return from_network(std::move(result), spec.network,
+                          judge_socket(spec.network, word(0), word(1), word(2)));
     case SYS_setsockopt:
-      return from_network(std::move(result), judge_option(spec.network, word(1), word(2)));
+      return from_network(std::move(result), spec.network,
+                          judge_option(spec.network, word(1), word(2)));
     default:
       result.answer = AnswerKind::kBroker;
       return result;

@@ -245,6 +245,11 @@ NetworkVerdict judge_internet(const NetworkSpec& spec, NetworkCall call, const S
 
 }  // namespace
 
+bool kills(const NetworkSpec& spec, const schema::Event& event) {
+  return spec.kill_on_denial && event.domain == Domain::kNetworkEgress &&
+         event.outcome == DecisionOutcome::kDenied && event.cause == DecisionCause::kPolicy;
+}
+
 NetworkVerdict not_judged(std::span<const std::uint8_t> address) {
   NetworkVerdict verdict;
   verdict.perform = true;

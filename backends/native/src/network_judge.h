@@ -35,6 +35,9 @@ struct NetworkVerdict {
   std::optional<InternetAddress> source_for;
 };
 
+// Whether the caller of a call with this event is killed instead of refused.
+bool kills(const NetworkSpec& spec, const schema::Event& event);
+
 // A call that no statement of the policy is about: made, with these bytes, and not recorded.
 NetworkVerdict not_judged(std::span<const std::uint8_t> address = {});
 

@@ -140,6 +140,7 @@ Result<NetworkSpec> make_network_spec(const Requirement* egress, const Requireme
   NetworkSpec spec;
   if (egress != nullptr) {
     AASM_TRY(add_egress(*egress, spec));
+    spec.kill_on_denial = egress->on_denial.has_value();
   }
   if (names != nullptr) {
     AASM_TRY(add_names(*names, spec));

@@ -46,6 +46,7 @@ struct Responder {
 
 struct NetworkSpec {
   bool egress_stated = false;
+  bool kill_on_denial = false;  // of network_egress
   std::string egress_default;
   std::vector<NetworkRule> rules;
   bool names_stated = false;

@@ -33,6 +33,15 @@ ActionView answered(const schema::Event& event, bool perform) {
   return view;
 }
 
+// Of a denial that kills the caller.
+ActionView killing(const NetworkSpec& spec, ActionView view) {
+  if (spec.kill_on_denial && view.answer == ActionAnswer::kDenied) {
+    view.os_errno = 0;
+    view.note += std::string(view.note.empty() ? "" : "; ") + "the caller is killed";
+  }
+  return view;
+}
+
 ActionView view_address(const NetworkSpec& spec, const Endpoint& endpoint) {
   const InternetAddress address{endpoint.range.v6, endpoint.range.bytes,
                                 static_cast<std::uint16_t>(endpoint.port)};
@@ -103,8 +112,8 @@ ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
     view.note = endpoint.error().message();
     return view;
   }
-  return endpoint->kind == HostKind::kRange ? view_address(spec, *endpoint)
-                                            : view_name(spec, *endpoint);
+  return killing(spec, endpoint->kind == HostKind::kRange ? view_address(spec, *endpoint)
+                                                          : view_name(spec, *endpoint));
 }
 
 ActionView view_resolve(const NetworkSpec& spec, const std::string& name) {

@@ -34,6 +34,7 @@ POLICIES = {
     "network": {"network": "egress: [], bind: { allow: [] }"},
     "ipc": {"syscalls": 'allow: ["@default", "@ipc"]',
             "ipc": "unix_sockets: { allow: [] }, abstract_sockets: deny, signals: inside, shared_memory: inside"},
+    "network_kills": {"network": "egress: [], on_denial: kill"},
     "one_port": {"network": "egress: [{ host: 127.0.0.1/32, ports: [1], protocol: tcp }]"},
     "by_name": {"network": "allowlist: [api.example.test]"},
 }

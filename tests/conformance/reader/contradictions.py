@@ -220,7 +220,8 @@ def _end(facts: Facts) -> Iterator[Found]:
     exited, policy = facts.first("process.exited"), facts.policy.body if facts.policy else None
     if exited is not None:
         body = exited.statement.body
-        kills = policy is not None and policy["on_denial"] == "kill" and body.get("signal") == 9
+        asked = policy is not None and (policy["on_denial"] == "kill" or any("on_denial" in one for one in policy["requirements"]))
+        kills = asked and body.get("signal") == 9
         wrong = {"exited": "signal" in body, "signalled": "status" in body, "killed_by_denial": not kills,
                  "wall_clock": _too_soon(facts, body), "memory_limit": not _limits(facts, "memory_bytes")}
         if wrong.get(body["cause"], False):

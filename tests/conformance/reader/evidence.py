@@ -55,7 +55,7 @@ def counts_as_denied(facts: Facts, requirement: dict[str, Any], event: Event) ->
     policy = facts.policy
     if policy is None or not all(usable(facts, record) for record in policy.records):
         return False
-    kills = policy.body["on_denial"] == "kill"
+    kills = policy.body["on_denial"] == "kill" or "on_denial" in requirement
     if data["reply"] != "accepted" and not (kills and data["reply"] == "killed_while_blocked"):
         return False
     if data["rule"] not in rule_ids(requirement) or not same_boot(facts, event.record):

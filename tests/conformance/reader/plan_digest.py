@@ -8,7 +8,7 @@ from typing import Any
 from .profile import canonical
 
 SUBJECT = ("identity", "program", "arg_count", "working_dir")
-REQUIREMENT = ("domain", "intent", "posture", "descendants", "evidence")
+REQUIREMENT = ("domain", "intent", "posture", "descendants", "evidence", "on_denial")
 PLAN = ("requested", "selection", "experimental", "posture", "outcomes", "steps", "backend")
 
 
@@ -18,7 +18,7 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def digest(opened: dict[str, Any], policy: dict[str, Any], plan: dict[str, Any]) -> str:
-    requirements = [{**{name: requirement[name] for name in REQUIREMENT},
+    requirements = [{**{name: requirement[name] for name in REQUIREMENT if name in requirement},
                      "rules": _distinct([{name: rule[name] for name in ("effect", "operation", "selector")}
                                          for rule in requirement["rules"]])} for requirement in policy["requirements"]]
     text = {name: plan[name] for name in PLAN if name in plan}

@@ -8,7 +8,7 @@ from typing import Any
 Body = dict[str, Any]
 SOURCE = ("scope", "source", "document", "blob")
 HEAD = ("state", "source_kind", "source", "document", "blob", "scope", "on_denial", "witness", "error", "parts")
-REQUIREMENT = ("domain", "intent", "posture", "descendants", "evidence", "default_rule")
+REQUIREMENT = ("domain", "intent", "posture", "descendants", "evidence", "default_rule", "on_denial")
 
 
 @dataclass

@@ -50,6 +50,8 @@ def _policy(body: Body) -> Iterator[Rule]:
     yield _distinct(body["requirements"]), "two requirements on one domain"
     for requirement in body["requirements"]:
         yield requirement["default_rule"] != "", "default_rule"
+        yield requirement.get("on_denial", "kill") == "kill", "on_denial of a requirement"
+        yield "on_denial" not in requirement or requirement["domain"] == "network_egress", "on_denial of another domain"
         for rule in requirement["rules"]:
             yield rule["id"] != "" and rule["operation"] != "", "rule id or operation"
             yield rule.get("line", 1) >= 1 and rule.get("column", 1) >= 1, "line or column"

@@ -415,6 +415,16 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
          });
          end_with(run, ExitCause::kKilledByDenial, 0, 9);
        }},
+      {"a program killed by a denial of the network, where that kills",
+       [](Records& run) {
+         schema::Requirement network;
+         network.domain = schema::Domain::kNetworkEgress;
+         network.default_rule = "network.allowlist";
+         network.on_denial = "kill";
+         network.posture = schema::RequirementPosture::kOptional;
+         body_of<schema::PolicyResolved>(run).requirements.push_back(network);
+         end_with(run, ExitCause::kKilledByDenial, 0, 9);
+       }},
       {"a program that ends by itself after the clock ran out",
        [](Records& run) {
          end_with(run, ExitCause::kWallClock, 3, 0);

@@ -92,7 +92,7 @@ bool control_carries(const Records& run, const Event& event) {
 bool reply_taken(const Records& run, const Event& event) {
   const auto* policy = body<PolicyResolved>(run);
   return event.reply == ReplyState::kAccepted || (event.reply == ReplyState::kKilledWhileBlocked &&
-                                                  policy != nullptr && policy->on_denial == "kill");
+                                                  policy != nullptr && policy->kills(event.domain));
 }
 
 bool rule_two(const Records& run, const Step& step, const Event& event, Domain domain) {

@@ -239,6 +239,13 @@ TEST(CascadeTest, CallsAreIntersectedThroughTheirGroups) {
   const ResolvedPolicy kills =
       two("syscalls: {deny: [read], on_denial: kill}\n", "syscalls: {allow: ['@io']}\n");
   EXPECT_EQ(kills.record.on_denial, "kill");
+  for (const char* other : {"", ", on_denial: errno"}) {
+    const ResolvedPolicy network =
+        two("network: {allowlist: [a.example], on_denial: kill}\n",
+            "network: {allowlist: [a.example]" + std::string(other) + "}\n");
+    EXPECT_TRUE(network.record.kills(Domain::kNetworkEgress));
+    EXPECT_FALSE(network.record.kills(Domain::kSyscall));
+  }
   EXPECT_EQ(rules(kills, Domain::kSyscall), (Lines{"allow call @io (agent:syscalls.allow[0])",
                                                    "deny call read (org:syscalls.deny[0])"}));
 }

@@ -99,6 +99,8 @@ TEST(PolicyDecodeTest, EachValueOutsideItsVocabularyIsRefused) {
       {"syscalls: {allow: ['@']}\n", "1:20 syscalls.allow[0]: `@` is neither the name"},
       {"syscalls: {allow: ['@default'], on_denial: trap}\n",
        "1:44 syscalls.on_denial: `trap` is not a value here; known here: `errno`, `kill`"},
+      {"network: {allowlist: [], on_denial: trap}\n",
+       "1:37 network.on_denial: `trap` is not a value here; known here: `errno`, `kill`"},
       {"posture: {default: require}\n",
        "1:20 posture.default: `require` is not a value here; did you mean `required`?"},
       {"posture: {ipc: off}\n", "1:16 posture.ipc: `off` is not a value here; known here: `requi"},
@@ -139,6 +141,7 @@ TEST(PolicyDecodeTest, StatementsThatContradictTheirNeighboursAreRefused) {
        "1:28 filesystem.write.deny is stated without a grant"},
       {"syscalls: {deny: [ptrace]}\n", "1:11 syscalls states no `allow` list"},
       {"syscalls: {on_denial: kill}\n", "1:11 syscalls states no `allow` list"},
+      {"network: {on_denial: kill}\n", "1:10 network.on_denial is stated without a list"},
   });
 }
 

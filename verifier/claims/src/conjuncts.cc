@@ -95,7 +95,7 @@ bool is_reply_accepted(const RuleTwoInput& in) {
       return true;
     case ReplyState::kKilledWhileBlocked:
       // Only where policy asks for a kill is a dead caller the answer that was decided.
-      return in.facts.policy() && in.facts.policy()->body.on_denial == "kill";
+      return in.facts.policy() && in.facts.policy()->body.kills(in.event.domain);
     case ReplyState::kCallerGone:
       return false;
   }

@@ -71,8 +71,7 @@ void check_exit_cause(const RunFacts& facts, ContradictionLog& log) {
   } else if (exited.cause == schema::ExitCause::kSignalled && exited.status) {
     fault = "signalled, with a status";
   } else if (exited.cause == schema::ExitCause::kKilledByDenial &&
-             (exited.signal != kSigKill || !facts.policy() ||
-              facts.policy()->body.on_denial != "kill")) {
+             (exited.signal != kSigKill || !facts.policy() || !facts.policy()->body.kills())) {
     fault = "killed_by_denial, and not by SIGKILL under on_denial kill";
   } else if (cannot_have_reached(facts.requirement(schema::Domain::kResource), exited)) {
     fault = "by a limit that policy does not state, or sooner than it states";

@@ -66,6 +66,8 @@ struct NetworkNode {
   std::optional<TextList> allowlist;
   std::optional<EgressList> egress;
   std::optional<TextList> bind;
+  bool kills = false;  // on_denial: kill
+  bool on_denial_stated = false;
 };
 
 struct NameResolutionNode {

@@ -61,6 +61,9 @@ struct Requirement {
   EvidenceWish evidence = EvidenceWish::kSetup;
   std::string default_rule;
   std::vector<PolicyRule> rules;
+  // "kill": who is denied by a rule of it is killed; network_egress alone. Of the domain syscall
+  // PolicyResolved says so.
+  std::optional<std::string> on_denial = std::nullopt;
 
   template <class V, class S>
   static void describe(V& v, S& self) {
@@ -71,6 +74,7 @@ struct Requirement {
     v.field("evidence", self.evidence);
     v.field("default_rule", self.default_rule);
     v.field("rules", self.rules);
+    v.field("on_denial", self.on_denial);
   }
   Result<void> check() const;
   // True when `rule_id` is the default rule or the id of one of the rules.
@@ -118,7 +122,7 @@ struct PolicyResolved {
   // rules then begin with the scope of the document they stand in: "org:syscalls.deny[0]".
   std::optional<PolicyScope> scope;
   std::optional<std::vector<PolicySource>> extends;
-  std::string on_denial = "errno";                    // errno or kill
+  std::string on_denial = "errno";                    // errno or kill, of the domain syscall
   std::optional<WitnessWish> witness = std::nullopt;  // absent: no second witness is asked for
   std::vector<Requirement> requirements;
   std::vector<PolicyGap> gaps;
@@ -150,6 +154,10 @@ struct PolicyResolved {
   }
   Result<void> check() const;
   const Requirement* requirement_for(Domain domain) const;  // nullptr: not stated
+  // Whether some denial kills; whether one on `domain` may: `on_denial` stands for every domain
+  // here, since ledgers are kept in which it did.
+  bool kills() const;
+  bool kills(Domain domain) const;
 };
 
 }  // namespace aasm::schema
