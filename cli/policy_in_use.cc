@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "aasm/backends/native.h"
 #include "aasm/backends/syscall_vocabulary.h"
 #include "aasm/crypto/hash.h"
 
@@ -70,6 +71,9 @@ planner::ProtectedPaths protected_paths(const Home& home, const std::string& led
   }
   for (std::size_t i = 1; i < policy.documents.size(); ++i) {
     protect.unwritable.push_back(policy.documents[i].path);
+  }
+  for (std::string& place : backend_native::places_of_limits(policy.record.requirements)) {
+    protect.unwritable.push_back(std::move(place));
   }
   return protect;
 }

@@ -11,6 +11,8 @@ import sys
 import time
 import traceback
 
+import memory_check
+
 ROOT = pathlib.Path(sys.argv[1])
 AASM = ROOT / "build/release/bin/aasm"
 YAMA = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
@@ -89,7 +91,8 @@ def check():
     demo_good = status != 0 and not verdicts if lacks_scope else (
         status == 0 and verdicts == ["verify: VERIFIED"] * 2)
     say(f"scripts/demo: exit {status}, {verdicts}" + ("" if demo_good else " (WRONG)\n" + output))
-    return scopes(lacks_scope) and demo_good
+    memory_good = lacks_scope or memory_check.check(AASM, say)
+    return scopes(lacks_scope) and demo_good and memory_good
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import time
 import unittest
 
 import aasm_case
+import control_groups
 
 # As many forks at once as it is told; says how many worked, and ends them.
 FORKS = """
@@ -30,17 +31,7 @@ for pid in pids:
 """
 
 
-def memory_groups():
-    """The folder of this process's own memory control group of version 1, if groups can be made in it."""
-    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        folder = pathlib.Path("/sys/fs/cgroup/memory" + path)
-        if "memory" in controllers.split(",") and os.access(folder, os.W_OK):
-            return folder
-    return None
-
-
-MEMORY_GROUPS = memory_groups()
+MEMORY_GROUPS = control_groups.memory_groups()
 
 
 class LimitsCase(aasm_case.AasmCase):
@@ -254,8 +245,9 @@ class Limits(LimitsCase):
 
 @unittest.skipUnless(MEMORY_GROUPS, "this user can make no control group for memory")
 class Memory(LimitsCase):
-    def groups(self):
-        return [one.name for one in MEMORY_GROUPS.glob("aasm-run-*")]
+    @staticmethod
+    def groups():
+        return MEMORY_GROUPS.names()
 
     # Case 80, where one can be had.
     def test_a_program_beyond_it_is_killed_with_that_cause_and_the_supervisor_writes_the_receipt(self):
@@ -282,6 +274,10 @@ class Memory(LimitsCase):
                            "print(sum(len(one.stdout.readline()) > 0 for one in held))\n"
                            "for one in held: one.stdin.close()\n"
                            "print(sorted(one.wait() for one in held)[0])")
+        if MEMORY_GROUPS.version2:
+            self.assertEqual((done.returncode, done.stdout), (137, ""), done.stderr)
+            self.assertEqual(self.bodies("process.exited")[0]["cause"], "memory_limit")
+            return
         self.assertEqual(done.returncode, 0, done.stderr)
         came, least = done.stdout.split()
         self.assertLess(int(came), 3)
@@ -297,6 +293,42 @@ class Memory(LimitsCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"{50 << 20}\n"), done.stderr)
         self.assertLessEqual({name for name in self.groups() if name not in before}, self.groups_of_others())
 
+    def test_a_denial_that_kills_is_no_limit_that_was_met(self):
+        """Though the limit has killed a child of the program before."""
+        self.limited(["resources: { memory_bytes: 67108864 }"])
+        self.policy.write_text(self.policy.read_text().replace('allow: ["@default"]', 'allow: ["@default"], on_denial: kill'))
+        done = self.python("import ctypes, os\n"
+                           "if os.fork() == 0: bytearray(1 << 30)\n"
+                           "print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)\n"
+                           "ctypes.CDLL(None).unshare(0x10000000)")
+        [exited] = self.bodies("process.exited")
+        if MEMORY_GROUPS.version2:
+            self.assertEqual((done.stdout, exited["cause"]), ("", "memory_limit"))
+            return
+        self.assertEqual((done.returncode, done.stdout), (137, "-9\n"), done.stderr)
+        self.assertEqual((exited["cause"], exited["signal"]), ("killed_by_denial", 9))
+        self.assert_verified()
+
+    def test_nobody_is_granted_the_groups(self):
+        # A policy that grants them is refused where memory is limited, and only there.
+        for place in (MEMORY_GROUPS.own, MEMORY_GROUPS.folder.parent):
+            for limit, status in (("memory_bytes: 67108864", 125), ("open_files: 64", 0)):
+                self.limited([f"resources: {{ {limit} }}"])
+                self.policy.write_text(self.policy.read_text().replace("/dev/null,", f'/dev/null, "{place}",'))
+                done = self.run_exec("/bin/true")
+                self.assertEqual(done.returncode, status, done.stderr)
+                if status:
+                    self.assertIn("grant_covers_control", done.stderr)
+
+    def test_nothing_enters_another_group_also_while_observing(self):
+        self.limited(["resources: { memory_bytes: 67108864 }"])
+        for options in ((), ("--observe",)):
+            done = self.python("import errno, os, sys\n"
+                               "try: open(sys.argv[1], 'w').write(str(os.getpid()))\n"
+                               "except OSError as e: print(errno.errorcode[e.errno])", MEMORY_GROUPS.own / "cgroup.procs", options=options)
+            self.assertEqual((done.returncode, done.stdout), (0, "EACCES\n"), done.stderr)
+            self.assert_verified()
+
     def groups_of_others(self):
         """Tests run side by side: those of supervisors that live."""
         return {name for name in self.groups() if self.alive(int(name.rpartition("-")[2]))}
@@ -309,7 +341,7 @@ class Memory(LimitsCase):
         self.assertIn(name, self.groups())
         process.kill()
         process.communicate()
-        self.wait_for(lambda: not (MEMORY_GROUPS / name / "cgroup.procs").read_text(), "the warden to end the tree")
+        self.wait_for(lambda: not (MEMORY_GROUPS.folder / name / "cgroup.procs").read_text(), "the warden to end the tree")
         self.assertEqual(self.run_exec("/bin/true").returncode, 0)
         self.assertNotIn(name, self.groups())
 

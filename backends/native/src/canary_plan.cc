@@ -289,8 +289,10 @@ class CanaryPlanner {
     for (const std::string& path : unreadable_paths()) {
       add_attempt_on_path(path, O_RDONLY);
     }
+    std::error_code ignored;
     for (const std::string& path : context_.protect.unwritable) {
-      if (!runs_now(path)) {
+      // A directory is opened for writing by nobody (EISDIR).
+      if (!runs_now(path) && !std::filesystem::is_directory(path, ignored)) {
         add_attempt_on_path(path, O_WRONLY);
       }
     }

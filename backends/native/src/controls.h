@@ -11,6 +11,7 @@
 
 #include "filter_spec.h"
 #include "helper_frame.h"
+#include "memory_group.h"
 #include "network_setup.h"
 #include "process_limits.h"
 #include "ruleset.h"
@@ -27,7 +28,7 @@ struct PreparedFacts {
   std::optional<CapabilityCut> cut;             // nullopt: there was nothing to cut
   const InnerRuleset* inner_ruleset = nullptr;  // where the network is judged
   std::span<const ProcessLimit> limits = {};
-  bool memory_limited = false;  // the child is in a group of its own
+  const MemoryGroup* memory = nullptr;  // that the child is in
 };
 
 // The controls in the order of their installation. A control whose denials a stated requirement

@@ -159,8 +159,10 @@ Result<LaunchMaterial> gather_material(const planner::LaunchRequest& request) {
   material.request.descriptors = inheritable_descriptors(request.descriptors);
   material.limits = process_limits(material.request.spec.requirements, own_limit);
   const std::optional<MemoryLimit> memory = memory_limit(material.request.spec.requirements);
-  if (memory && own_memory_groups()) {
-    material.memory = AASM_TRY(MemoryGroup::make(memory->bytes));
+  if (memory) {
+    if (const Result<MemoryPlace> place = own_memory_place()) {
+      material.memory = AASM_TRY(MemoryGroup::make(*place, memory->bytes));
+    }
   }
   material.program = build_filter(material.filter);
   if (material.filter.brokers()) {

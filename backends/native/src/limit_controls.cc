@@ -52,10 +52,11 @@ void add_limit_controls(const PreparedFacts& facts, std::vector<Control>& contro
     controls.push_back(std::move(control));
   }
   const auto memory = memory_limit(facts.request.spec.requirements);
-  if (memory && facts.memory_limited) {
+  if (memory && facts.memory != nullptr) {
     Control control = supervisors_control(facts, "memory_bytes", "cgroup", memory->rule);
     control.note = "the tree together has at most " + std::to_string(memory->bytes) +
-                   " bytes of memory and page cache; beyond, the kernel kills one of its processes";
+                   " bytes of memory and page cache; beyond, the kernel kills " +
+                   (facts.memory->kills_together() ? "all of it" : "one of its processes");
     controls.push_back(std::move(control));
   }
   if (const auto clock = wall_clock(facts.request.spec.requirements)) {

@@ -4,38 +4,36 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "aasm/schema/result.h"
 
-// A control group that limits the memory of a process tree (cgroups(7), version 1, controller
-// memory). Version 2 would need this process to leave its own group first, and is not used.
+#include "memory_place.h"
+#include "own_leaf.h"
+
 namespace aasm::backend_native {
 
-// A folder of groups, or why there is none: from /proc/self/cgroup and /proc/self/mountinfo. Pure.
-schema::Result<std::string> memory_group_folder(std::string_view own_groups,
-                                                std::string_view mounts);
-
-// The folder of this process's own group, when groups can be made in it.
-schema::Result<std::string> own_memory_groups();
-
-// A group of one run, below that of the supervisor, which stays outside. Removed with the value: by
-// then nothing of the tree may be left. One whose supervisor was killed is removed by the next.
+// A control group of one run, which limits the memory of the process tree together. The supervisor
+// stays outside. Removed with the value: by then nothing of the tree may be left, and with version
+// 2, which can, what is left is killed. One whose supervisor was killed is removed by the next run.
 class MemoryGroup {
  public:
   MemoryGroup() = default;
-  static schema::Result<MemoryGroup> make(std::uint64_t bytes);
-  MemoryGroup(MemoryGroup&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+  static schema::Result<MemoryGroup> make(const MemoryPlace& place, std::uint64_t bytes);
+  MemoryGroup(MemoryGroup&& other) noexcept
+      : leaf_(std::move(other.leaf_)), parts_(std::exchange(other.parts_, {})) {}
   MemoryGroup& operator=(MemoryGroup&& other) noexcept {
-    std::swap(folder_, other.folder_);
+    std::swap(leaf_, other.leaf_);
+    std::swap(parts_, other.parts_);
     return *this;
   }
   MemoryGroup(const MemoryGroup&) = delete;
   MemoryGroup& operator=(const MemoryGroup&) = delete;
   ~MemoryGroup();
 
-  explicit operator bool() const { return !folder_.empty(); }
+  explicit operator bool() const { return !parts_.folder.empty(); }
+  // Beyond the limit the kernel kills all of the tree, not one process of its choice.
+  bool kills_together() const { return parts_.version2; }
 
   // Takes a process in, which everything that it makes from now on follows.
   schema::Result<void> take(pid_t process) const;
@@ -44,7 +42,15 @@ class MemoryGroup {
   bool has_killed() const;
 
  private:
-  std::string folder_;
+  struct Parts {
+    std::string folder;
+    bool version2 = false;
+  };
+
+  schema::Result<void> limit(std::uint64_t bytes) const;
+
+  OwnLeaf leaf_;  // goes back after the group is gone
+  Parts parts_;
 };
 
 }  // namespace aasm::backend_native

@@ -159,7 +159,7 @@ std::vector<schema::ControlPrepared> NativePrepared::control_report(const Helper
       list_controls({material_.request, material_.ruleset, material_.filter, seccomp_,
                      results.steps, material_.cut,
                      material_.inner_ruleset ? &*material_.inner_ruleset : nullptr,
-                     material_.limits, static_cast<bool>(material_.memory)}),
+                     material_.limits, material_.memory ? &material_.memory : nullptr}),
       material_.images, material_.target.bound, failed_step);
 }
 

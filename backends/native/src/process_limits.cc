@@ -61,7 +61,7 @@ std::optional<std::string> memory_obstacle(const PolicyRule& rule, std::uint64_t
     return "rule " + rule.id + ": a program needs " + std::to_string(kLeastMemory) +
            " bytes to be started at all";
   }
-  const schema::Result<std::string> groups = find();
+  const schema::Result<MemoryPlace> groups = find();
   if (groups) {
     return std::nullopt;
   }
@@ -104,7 +104,7 @@ std::vector<ProcessLimit> process_limits(const std::vector<Requirement>& require
   std::vector<ProcessLimit> limits;
   for (const PolicyRule* rule : limit_rules(requirements)) {
     const KnownLimit* known = find_known(rule->operation);
-    if (known == nullptr || rule_obstacle(*rule, own_memory_groups)) {
+    if (known == nullptr || rule_obstacle(*rule, own_memory_place)) {
       continue;
     }
     const InheritedLimit host = inherited(known->resource);

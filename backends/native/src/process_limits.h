@@ -11,10 +11,10 @@
 #include "aasm/schema/result.h"
 #include "aasm/wire/frame.h"
 
-#include "memory_group.h"
+#include "memory_place.h"
 
 // The domain `resource`: limits that the kernel keeps (setrlimit(2), control groups) and the wall
-// clock, which the session keeps. Pure, but for own_limit() and own_memory_groups().
+// clock, which the session keeps. Pure, but for own_limit() and own_memory_place().
 namespace aasm::backend_native {
 
 // One limit of a process, as policy states it and as the helper sets it.
@@ -57,11 +57,11 @@ struct MemoryLimit {
 std::optional<MemoryLimit> memory_limit(const std::vector<schema::Requirement>& requirements);
 
 // Where control groups can be made.
-using FindGroups = std::function<schema::Result<std::string>()>;
+using FindGroups = std::function<schema::Result<MemoryPlace>()>;
 
 // Why a requirement on Domain::kResource cannot be carried out as a whole; nullopt when it can.
 std::optional<std::string> limit_obstacle(const schema::Requirement& requirement,
-                                          const FindGroups& groups = own_memory_groups);
+                                          const FindGroups& groups = own_memory_place);
 
 // "RLIMIT_NOFILE is 64", and more where policy and host differ.
 std::string limit_text(const ProcessLimit& limit);

@@ -163,12 +163,14 @@ ExitCause NativeRunning::cause_of(const std::optional<ChildExit>& exit) const {
   if (!WIFSIGNALED(exit->wait_status)) {
     return ExitCause::kExited;
   }
-  if (WTERMSIG(exit->wait_status) == SIGKILL && memory_ && memory_.has_killed()) {
-    return ExitCause::kMemoryLimit;
+  if (WTERMSIG(exit->wait_status) != SIGKILL) {
+    return ExitCause::kSignalled;
   }
-  return channel_->killed_program() && WTERMSIG(exit->wait_status) == SIGKILL
-             ? ExitCause::kKilledByDenial
-             : ExitCause::kSignalled;
+  // Known of the program itself, where the group tells of some process of the tree.
+  if (channel_->killed_program()) {
+    return ExitCause::kKilledByDenial;
+  }
+  return memory_ && memory_.has_killed() ? ExitCause::kMemoryLimit : ExitCause::kSignalled;
 }
 
 }  // namespace aasm::backend_native

@@ -12,7 +12,6 @@
 
 #include "canary.h"
 #include "lowering.h"
-#include "memory_group.h"
 #include "policy_builder.h"
 
 namespace aasm::backend_native {
@@ -84,13 +83,14 @@ TEST(ProcessLimitsTest, MemoryIsRefusedInItsOwnWordsAndTheRestIsInstallable) {
   const schema::Requirement wanted =
       resources({limit("memory_bytes", "67108864"), limit("open_files", "64")});
   const auto obstacle = limit_obstacle(wanted, [] {
-    return schema::Result<std::string>(
+    return schema::Result<MemoryPlace>(
         schema::Error(schema::ErrorCode::kUnsupported, "no groups here"));
   });
   ASSERT_TRUE(obstacle);
   EXPECT_THAT(*obstacle, HasSubstr("rule resources.memory_bytes: memory of a process tree"));
   EXPECT_THAT(*obstacle, HasSubstr("no groups here"));
-  EXPECT_FALSE(limit_obstacle(wanted, [] { return schema::Result<std::string>("/groups"); }));
+  EXPECT_FALSE(
+      limit_obstacle(wanted, [] { return schema::Result<MemoryPlace>(MemoryPlace{"/groups"}); }));
   planner::ExecutionSpec spec;
   spec.requirements = {resources({limit("memory_bytes", "1000"), limit("open_files", "64")})};
   EXPECT_THAT(*cannot_lower(spec.requirements[0]), HasSubstr("needs 4194304 bytes"));
@@ -100,25 +100,6 @@ TEST(ProcessLimitsTest, MemoryIsRefusedInItsOwnWordsAndTheRestIsInstallable) {
   EXPECT_FALSE(memory_limit(installable)) << "too little for any program";
   EXPECT_EQ(memory_limit({wanted})->bytes, 67108864U);
   EXPECT_FALSE(cannot_lower(resources({limit("open_files", "64")})));
-}
-
-TEST(MemoryGroupTest, TheFolderIsThatOfOurOwnGroup) {
-  const auto folder = [](std::string_view groups, std::string_view mounts) {
-    return memory_group_folder(groups, mounts);
-  };
-  const std::string mount =
-      "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n";
-  const std::string other = "40 31 0:37 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n";
-  EXPECT_EQ(folder("9:cpu:/\n4:memory:/a/b\n0::/\n", other + mount).value(),
-            "/sys/fs/cgroup/memory/a/b");
-  EXPECT_EQ(folder("4:cpu,memory:/\n", mount).value(), "/sys/fs/cgroup/memory");
-  const std::string part = "35 31 0:32 /a /groups rw master:2 - cgroup cgroup rw,memory,cpu\n";
-  EXPECT_EQ(folder("4:memory:/a/b\n", part).value(), "/groups/b");
-  EXPECT_EQ(folder("4:memory:/a\n", part).value(), "/groups");
-  EXPECT_FALSE(folder("4:memory:/ab\n", part)) << "outside of what is mounted";
-  EXPECT_FALSE(folder("0::/user.slice\n", mount)) << "version 2 alone";
-  EXPECT_FALSE(folder("4:memory:/a\n", other));
-  EXPECT_FALSE(folder("", "")) << "no control groups";
 }
 
 TEST(ProcessLimitsTest, WhatCannotBeCarriedOutIsNamed) {
