@@ -36,14 +36,17 @@ std::string document_of(const std::string& rule, const planner::ResolvedPolicy& 
 
 std::string statement_text(const Explanation& one, const planner::ResolvedPolicy& policy) {
   if (one.policy == planner::PolicyWord::kNotStated) {
-    return "policy does not state " + std::string(token(one.action.domain));
+    return "policy does not state " + (one.action.domain == schema::Domain::kResource
+                                           ? "resources." + one.action.object
+                                           : std::string(token(one.action.domain)));
   }
   std::string text = one.rule + ", " + escape_for_display(document_of(one.rule, policy));
   if (one.line) {
     text += " line " + std::to_string(*one.line);
   }
-  const bool covered =
-      one.policy == planner::PolicyWord::kAllowed || one.rule.find('[') != std::string::npos;
+  const bool covered = one.action.domain == schema::Domain::kResource ||
+                       one.policy == planner::PolicyWord::kAllowed ||
+                       one.rule.find('[') != std::string::npos;
   return covered ? text : text + ": no entry covers it";
 }
 

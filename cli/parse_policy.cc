@@ -26,7 +26,7 @@ void add_explain(Commands& all, CLI::App& policy) {
       ->add_option("--operation", command.operation,
                    "read, write, execute, create, remove, connect or resolve [all]")
       ->check(CLI::IsMember(
-          {"read", "write", "execute", "create", "remove", "connect", "resolve", "call"}))
+          {"read", "write", "execute", "create", "remove", "connect", "resolve", "call", "exceed"}))
       ->option_text("OPERATION");
   explain->footer(kExplainExamples);
   add_leaf(all, explain, [](Commands& c) { return Command(c.policy_explain); });

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "decode_nodes.h"
+#include "limit_names.h"
 #include "shapes.h"
 
 // The nodes of the network, names, processes, ipc and resources. All are read as strictly as the
@@ -157,8 +158,7 @@ void decode_resources(Decoder& decoder, const YamlNode& node, PolicyDocument& do
   ResourcesNode out;
   out.at = node.at;
   std::vector<KeyReader> readers;
-  for (const char* key :
-       {"memory_bytes", "cpu_seconds", "wall_clock_seconds", "open_files", "file_size_bytes"}) {
+  for (const char* key : kLimitNames) {
     readers.push_back({key, [&decoder, &out, key](const YamlMember& member) {
                          const std::string where = std::string("resources.") + key;
                          if (const auto value = decoder.number(member.value, where, 1, kMaxWhole)) {

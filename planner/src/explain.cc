@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "aasm/planner/endpoint.h"
 #include "aasm/planner/selector.h"
 #include "aasm/planner/suggest.h"
 #include "aasm/schema/utf8.h"
@@ -50,10 +51,6 @@ Explanation explain_one(const ExplainInput& input, Domain domain, const std::str
   const Selector selector{type, schema::PathBytes(object)};
   const PolicySaying saying = what_policy_says(input, action, selector, selector);
   return explain_action(input, std::move(action), saying);
-}
-
-Error cannot_ask(const std::string& what, const std::string& why) {
-  return Error(ErrorCode::kInvalidArgument, "`" + schema::escape_for_display(what) + "` " + why);
 }
 
 Result<ExplainedObject> explain_call(const ExplainInput& input, const std::string& what,
@@ -118,7 +115,38 @@ Result<ExplainedObject> explain_host(const ExplainInput& input, const std::strin
   return out;
 }
 
+// "HOST:PORT/udp": a path that looks so is written with "./" in front.
+bool names_datagram(const std::string& what) {
+  return what.ends_with("/udp") && what.find('/') == what.size() - 4 &&
+         what.find(':') != std::string::npos;
+}
+
+Result<ExplainedObject> explain_datagram(const ExplainInput& input, const std::string& what,
+                                         const std::string& operation) {
+  if (!operation.empty() && operation != "connect") {
+    return cannot_ask(what, "is a datagram; the operation on one is connect");
+  }
+  std::vector<std::string> notes;
+  const std::string object = destination(what, notes);
+  const Result<Endpoint> endpoint = parse_range_endpoint(object);
+  const bool single =
+      endpoint &&
+      (endpoint->kind == HostKind::kName ||
+       (endpoint->kind == HostKind::kRange && endpoint->range.bits == endpoint->range.width()));
+  if (!single) {
+    return cannot_ask(what, "is no one HOST:PORT/udp; a path that looks so begins with ./");
+  }
+  ExplainedObject out{what, "datagram", range_endpoint_text(*endpoint), {}, {}, std::move(notes)};
+  out.answers.push_back(explain_one(input, Domain::kNetworkEgress, "connect", out.resolved,
+                                    SelectorType::kAddressRange));
+  return out;
+}
+
 }  // namespace
+
+Error cannot_ask(const std::string& what, const std::string& why) {
+  return Error(ErrorCode::kInvalidArgument, "`" + schema::escape_for_display(what) + "` " + why);
+}
 
 const char* verdict_token(ActionVerdict verdict) {
   switch (verdict) {
@@ -153,6 +181,12 @@ Explanation explain_action(const ExplainInput& input, Action action, const Polic
 
 Result<ExplainedObject> explain(const ExplainInput& input, const std::string& what,
                                 const std::string& operation) {
+  if (is_limit_name(what)) {
+    return explain_limit(input, what, operation);
+  }
+  if (names_datagram(what)) {
+    return explain_datagram(input, what, operation);
+  }
   if (what.find('/') != std::string::npos || what == "." || what == "..") {
     return explain_path(input, what, operation);
   }

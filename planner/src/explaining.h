@@ -27,6 +27,14 @@ PolicySaying what_policy_says(const ExplainInput& input, const Action& action,
 // The explanation of one action: the policy's word, what the backend makes of it, and the sum.
 Explanation explain_action(const ExplainInput& input, Action action, const PolicySaying& saying);
 
+// "`WHAT` WHY"
+schema::Error cannot_ask(const std::string& what, const std::string& why);
+
+// explain_limit.cc: what happens beyond one of the limits of `resources`.
+bool is_limit_name(const std::string& what);
+schema::Result<ExplainedObject> explain_limit(const ExplainInput& input, const std::string& what,
+                                              const std::string& operation);
+
 // explain_path.cc
 schema::Result<ExplainedObject> explain_path(const ExplainInput& input, const std::string& what,
                                              const std::string& operation);

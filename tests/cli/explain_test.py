@@ -429,6 +429,16 @@ class Words(aasm_case.AasmCase):
         [answer] = self.answers("./program", "--operation", "execute")
         self.assertEqual(answer["host_errno"], "ENOENT")
 
+    def test_a_datagram_and_a_limit(self):
+        self.policy.write_text(self.policy.read_text() + "  network: { egress: [{ host: 192.0.2.0/24, ports: [53], protocol: udp }] }\n"
+                               "  resources: { open_files: 64 }\n")
+        [sent] = self.answers("192.0.2.7:53/udp")
+        self.assertEqual((sent["operation"], sent["verdict"], sent["rule"]), ("connect", "allowed", "network.egress[0].ports[0]"))
+        self.assertEqual([one["verdict"] for one in self.answers("192.0.2.7:53", "--operation", "connect")], ["denied"])
+        [limit] = self.answers("open_files")
+        self.assertEqual((limit["domain"], limit["operation"], limit["verdict"], limit["errno"], limit["rule"]),
+                         ("resource", "exceed", "denied", "EMFILE", "resources.open_files"))
+
     def test_it_writes_nothing_and_needs_no_ledger(self):
         shutil.rmtree(self.home)
         self.assertEqual(self.explain("/etc/passwd").returncode, 0)

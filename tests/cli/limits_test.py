@@ -1,5 +1,6 @@
 """aasm run exec: processes.max, and the limits of resources."""
 
+import json
 import os
 import pathlib
 import signal
@@ -169,6 +170,26 @@ class Limits(LimitsCase):
         self.assertEqual(controls["open_files"]["note"], "RLIMIT_NOFILE is 32")
         claim = self.claims()["resource"]
         self.assertEqual((claim["claim"], claim["boundary"], claim["channel"]["state"]), ("unmeasured", "proved", "none"))
+
+    def explained(self, *names, operation=()):
+        done = self.ok("policy", "explain", "--policy", self.policy, "--format", "json", *operation, *names)
+        return [one["answers"][0] for one in json.loads(done.stdout)["objects"]]
+
+    def test_explain_says_what_comes_beyond_a_limit(self):
+        self.limited([self.LIMITS])
+        names = ("cpu_seconds", "file_size_bytes", "open_files", "wall_clock_seconds", "memory_bytes")
+        *stated, memory = self.explained(*names, operation=("--operation", "exceed"))
+        self.assertEqual([(one["verdict"], one["errno"], one["mechanism"], one["rule"]) for one in stated],
+                         [("denied", errno, mechanism, "resources." + name) for name, errno, mechanism in
+                          zip(names, (None, "EFBIG", "EMFILE", None), ("rlimit", "rlimit", "rlimit", "supervisor_clock"))])
+        self.assertEqual((memory["verdict"], memory["policy"]), ("not_stated", "not_stated"))
+        text = self.ok("policy", "explain", "--policy", self.policy, "open_files", "memory_bytes").stdout
+        self.assertIn("policy does not state resources.memory_bytes", text)
+        self.assertIn("RLIMIT_NOFILE is 32 for each process: beyond, a call that would open one more fails", text)
+        self.assertEqual(self.aasm("policy", "explain", "--policy", self.policy, "open_files", "--operation", "read").returncode, 1)
+        self.limited(["resources: { memory_bytes: 67108864 }"])
+        [memory] = self.explained("memory_bytes")
+        self.assertEqual(memory["verdict"], "denied" if MEMORY_GROUPS else "not_enforced")
 
     def test_processor_time_ends_the_program(self):
         self.limited([self.LIMITS])

@@ -9,7 +9,7 @@ import unittest
 
 import aasm_case
 
-PAIRS = 150
+PAIRS = 300
 
 # What is not loopback is only ever denied here, so that nothing leaves the host.
 HOSTS = ("127.0.0.1", "127.0.0.2", "127.1.2.3", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1", "::ffff:127.0.0.2",
@@ -20,16 +20,21 @@ RULES = ("127.0.0.1", "127.0.0.0/8", "127.0.0.2/31", "::1", "::ffff:127.0.0.2", 
 AGENT = r"""
 import errno, json, socket, sys
 results = []
-for host, port in json.load(open(sys.argv[1])):
+def sent(one, address):
+    try: return 0 * one.sendto(b"x", address)
+    except OSError as e: return e.errno
+for host, port, protocol in json.load(open(sys.argv[1])):
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as one:
-        results.append(errno.errorcode.get(one.connect_ex((host, port)), "0"))
+    kind = socket.SOCK_DGRAM if protocol == "udp" else socket.SOCK_STREAM
+    with socket.socket(family, kind) as one:
+        result = sent(one, (host, port)) if protocol == "udp" else one.connect_ex((host, port))
+        results.append(errno.errorcode.get(result, "0"))
 print(json.dumps(results))
 """
 
 
-def spelled(host, port):
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def spelled(host, port, protocol="tcp"):
+    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}") + ("/udp" if protocol == "udp" else "")
 
 
 def has_ipv6():
@@ -52,7 +57,7 @@ class NetworkExplain(aasm_case.AasmCase):
 
     def state(self, rng):
         entries = [{"host": f"[{host}]" if ":" in host and "/" not in host else host,
-                    "ports": rng.sample(self.ports, rng.randrange(1, 3)), "protocol": rng.choice(["tcp", "tcp", "udp"])}
+                    "ports": rng.sample(self.ports, rng.randrange(1, 3)), "protocol": rng.choice(["tcp", "udp"])}
                    for host in rng.sample(RULES, rng.randrange(1, 4))]
         self.write_policy(aasm_case.POLICY.format(read="") + f"  network: {{ egress: {json.dumps(entries)} }}\n")
         return entries
@@ -65,7 +70,7 @@ class NetworkExplain(aasm_case.AasmCase):
         """How many of the pairs were allowed."""
         rng = random.Random(seed)
         entries = self.state(rng)
-        pairs = [pair for pair in itertools.product(HOSTS, self.ports) if ":" not in pair[0] or has_ipv6()]
+        pairs = [pair for pair in itertools.product(HOSTS, self.ports, ("tcp", "udp")) if ":" not in pair[0] or has_ipv6()]
         job = self.work / "job.json"
         job.write_text(json.dumps(pairs))
         met = json.loads(self.python(AGENT, str(job)).stdout)
@@ -79,9 +84,22 @@ class NetworkExplain(aasm_case.AasmCase):
         return allowed
 
     def test_what_is_said_of_an_address_is_what_happens(self):
-        rounds = -(-PAIRS // (len(HOSTS) * len(self.ports)))
+        rounds = -(-PAIRS // (len(HOSTS) * len(self.ports) * 2))
         self.assertGreater(sum(self.compare(seed) for seed in range(rounds)), 10)
         self.assert_verified()
+
+    def test_a_datagram_to_a_name_server_reaches_ours(self):
+        self.write_policy(aasm_case.POLICY.format(read="") + "  network: { allowlist: [api.example.com] }\n")
+        [answer] = self.explained(["192.0.2.53:53/udp"])
+        self.assertEqual((answer["mechanism"], answer["record"]), ("resolver", "none"))
+        self.assertIn("the supervisor's own resolver, which judges each name", answer["note"])
+
+    def test_what_is_no_datagram_to_one_place_cannot_be_asked(self):
+        self.write_policy()
+        for asked in ("10.0.0.0/8:53/udp", "*:53/udp", "192.0.2.7:0/udp", "192.0.2.7:53/tcp"):
+            done = self.aasm("policy", "explain", "--policy", self.policy, "--operation", "connect", asked)
+            self.assertNotIn("seccomp_user_notification", done.stdout, asked)
+        self.assertEqual(self.aasm("policy", "explain", "--policy", self.policy, "*:53/udp").returncode, 1)
 
     def test_names_are_reached_where_every_address_is_and_looked_up_nowhere(self):
         self.write_policy(aasm_case.POLICY.format(read="") +

@@ -13,6 +13,7 @@
 #include "file_spec.h"
 #include "ipc_judge.h"
 #include "landlock_uapi.h"
+#include "limit_view.h"
 #include "lowering.h"
 #include "network_setup.h"
 #include "network_view.h"
@@ -264,9 +265,10 @@ ActionView view_action(const planner::ExecutionSpec& spec, const planner::Action
       return view_network(requirements, action);
     case Domain::kIpc:
       return view_socket(requirements, action.object);
+    case Domain::kResource:
+      return view_limit(requirements, action.object);
     case Domain::kProcessCreation:
     case Domain::kCredential:
-    case Domain::kResource:
       break;
   }
   return {};

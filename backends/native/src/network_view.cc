@@ -42,19 +42,36 @@ ActionView killing(const NetworkSpec& spec, ActionView view) {
   return view;
 }
 
+bool is_datagram(const Endpoint& endpoint) {
+  return endpoint.protocol == "udp";
+}
+
+constexpr const char* kToOurResolver =
+    "what is sent there reaches the supervisor's own resolver, which judges each name";
+
 ActionView view_address(const NetworkSpec& spec, const Endpoint& endpoint) {
   const InternetAddress address{endpoint.range.v6, endpoint.range.bytes,
                                 static_cast<std::uint16_t>(endpoint.port)};
-  const NetworkVerdict verdict = judge_address(
-      spec, NetworkCall::kConnect, {address.v6 ? AF_INET6 : AF_INET, SOCK_STREAM, IPPROTO_TCP},
-      spell_address(address, address.v6));
-  return answered(verdict.event, verdict.perform);
+  const int family = address.v6 ? AF_INET6 : AF_INET;
+  const SocketFacts stream{family, SOCK_STREAM, IPPROTO_TCP};
+  const SocketFacts datagrams{family, SOCK_DGRAM, IPPROTO_UDP};
+  const bool sends = is_datagram(endpoint);
+  const NetworkVerdict verdict =
+      judge_address(spec, sends ? NetworkCall::kSend : NetworkCall::kConnect,
+                    sends ? datagrams : stream, spell_address(address, address.v6));
+  ActionView view = answered(verdict.event, verdict.perform);
+  if (verdict.asked) {
+    view.recorded = false;
+    view.mechanism = "resolver";
+    view.note = kToOurResolver;
+  }
+  return view;
 }
 
 bool fits(const NetworkRule& rule, const Endpoint& endpoint) {
   return !rule.bind &&
          (rule.whole || ((rule.endpoint.port == 0 || rule.endpoint.port == endpoint.port) &&
-                         rule.endpoint.protocol != "udp"));
+                         rule.endpoint.protocol != (is_datagram(endpoint) ? "tcp" : "udp")));
 }
 
 constexpr const char* kByAnswer =
@@ -91,7 +108,8 @@ ActionView view_name(const NetworkSpec& spec, const Endpoint& endpoint) {
     return view;
   }
   const NetworkRule* named =
-      deciding_rule_by_name(spec, endpoint.name, static_cast<std::uint16_t>(endpoint.port), "tcp");
+      deciding_rule_by_name(spec, endpoint.name, static_cast<std::uint16_t>(endpoint.port),
+                            is_datagram(endpoint) ? "udp" : "tcp");
   const bool open = named != nullptr && named->effect == RuleEffect::kAllow;
   if (open && judge_name(spec, endpoint.name).perform) {
     view.rule = named->id;
@@ -106,7 +124,9 @@ ActionView view_name(const NetworkSpec& spec, const Endpoint& endpoint) {
 }
 
 ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
-  const schema::Result<Endpoint> endpoint = planner::parse_host_endpoint(object);
+  const schema::Result<Endpoint> endpoint = object.ends_with("/udp")
+                                                ? planner::parse_range_endpoint(object)
+                                                : planner::parse_host_endpoint(object);
   if (!endpoint) {
     ActionView view;
     view.note = endpoint.error().message();

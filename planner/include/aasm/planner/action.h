@@ -12,9 +12,9 @@ struct Action {
   schema::Domain domain = schema::Domain::kFilesystemRead;
   // filesystem_read: read (a directory: list), execute; filesystem_write: write (and truncate),
   // create, remove (of the name: renaming is both); network_egress: connect; name_resolution:
-  // resolve; syscall: call; ipc: connect.
+  // resolve; syscall: call; ipc: connect; resource: exceed.
   std::string operation;
-  std::string object;  // a path free of links, HOST:PORT, or a name
+  std::string object;  // a path free of links, HOST:PORT, HOST:PORT/udp, or a name
 };
 
 enum class ActionAnswer : std::uint8_t {

@@ -59,7 +59,7 @@ struct Explanation {
 
 struct ExplainedObject {
   std::string asked;
-  std::string kind;                                        // path, host, syscall
+  std::string kind;                                        // path, host, datagram, syscall, limit
   std::string resolved;                                    // a path: free of links, `..` and `.`
   std::vector<std::pair<std::string, std::string>> links;  // followed, in order: place and target
   std::vector<Explanation> answers;
@@ -100,9 +100,10 @@ struct ExplainInput {
   const std::vector<DocumentStatements>& documents;  // of a policy that is several
 };
 
-// Explains `what`: a path has a slash in it, a call is a name the vocabulary knows, anything else
-// is HOST[:PORT]. `operation` is one of those of Action, or empty for all that the object has.
-// kInvalidArgument with a sentence for what cannot be asked; whatever resolving a path says.
+// Explains `what`: a datagram is HOST:PORT/udp, any other with a slash a path, a limit one that
+// `resources` knows, a call a name the vocabulary knows, anything else is HOST[:PORT]. `operation`
+// is one of those of Action, or empty for all that the object has. kInvalidArgument with a sentence
+// for what cannot be asked; whatever resolving a path says.
 schema::Result<ExplainedObject> explain(const ExplainInput& input, const std::string& what,
                                         const std::string& operation);
 
