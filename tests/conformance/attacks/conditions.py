@@ -8,10 +8,11 @@ import pathlib
 import subprocess
 import tempfile
 
-import world
+import world  # extends the path
+import control_groups
 
 CAPABILITIES = {"cap_chown": 0, "cap_dac_read_search": 2, "cap_setuid": 7, "cap_net_raw": 13, "cap_sys_chroot": 18, "cap_sys_ptrace": 19,
-                "cap_sys_admin": 21, "cap_sys_nice": 23, "cap_mknod": 27, "cap_bpf": 39}
+                "cap_sys_admin": 21, "cap_sys_nice": 23, "cap_sys_resource": 24, "cap_mknod": 27, "cap_bpf": 39}
 
 
 def number_in(path, missing):
@@ -137,6 +138,7 @@ CHECKS = {
     "init_environment": init_environment,
     "i386": numbering("call_i386", "32-bit"),
     "x32": numbering("call_x32", "x32"),
+    "memory_groups": lambda: None if control_groups.memory_groups() else "this user can make no control group for memory",
     "file_setattr": lambda: None if kernel() >= (6, 17) else "the kernel is older than 6.17",
     "port_access": system_call("iopl", 172, 0),
     "userfaultfd": system_call("userfaultfd", 323, -1),

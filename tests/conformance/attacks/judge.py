@@ -153,6 +153,7 @@ def merged(events):
 def judge_event(scenario, seen, depth, event):
     about = (event["operation"], event["object"]["type"], event["domain"])
     known = {"network_egress": {(word, kind) for word in ("connect", "bind", "socket") for kind in ("address", "socket")},
+             "process_creation": {("create", "process")},
              "ipc": {("connect", "socket"), ("signals", "process"), ("shared_memory", "name")}, "syscall": {("call", "syscall")}}
     on_file = about[2] in ("filesystem_read", "filesystem_write") and (about[1] == "path" or about[:2] == ("execute", "name"))
     if about[:2] not in known.get(about[2], ()) and not on_file:
@@ -200,6 +201,8 @@ def judge_claim(scenario, seen, name, claim):
                    and claim["channel"]["state"] != "none")
     if by_policy:
         good = claim["claim"] == "denied_before_execution" and claim["denied_actions"] == by_policy
+    elif name == scenario.get("domain") and "claim" in scenario:
+        good = claim["claim"] == scenario["claim"]
     elif name == scenario.get("domain") and has_channel and not declared(scenario, seen.capabilities) and name != "syscall":
         good = claim["claim"] == "denied_before_execution"
     else:

@@ -11,8 +11,12 @@ import secrets
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "cli"))
+import control_groups  # pylint: disable=wrong-import-position
 
 AASM = os.environ["AASM"]
 PROBE = os.environ["ATTACK_PROBE"]
@@ -35,6 +39,9 @@ POLICIES = {
     "ipc": {"syscalls": 'allow: ["@default", "@ipc"]',
             "ipc": "unix_sockets: { allow: [] }, abstract_sockets: deny, signals: inside, shared_memory: inside"},
     "network_kills": {"network": "egress: [], on_denial: kill"},
+    "limits": {"processes": "max: 12", "resources": "cpu_seconds: 1, file_size_bytes: 8192, open_files: 64"},
+    # The files are not made a way out by reading: a folder of groups can be opened.
+    "memory": {"resources": "memory_bytes: 67108864", "read": ["/sys/fs/cgroup"]},
     "one_port": {"network": "egress: [{ host: 127.0.0.1/32, ports: [1], protocol: tcp }]"},
     "by_name": {"network": "allowlist: [api.example.test]"},
 }
@@ -58,7 +65,7 @@ def policy_text(name, places):
     calls = wanted.get("syscalls", 'allow: ["@default"]')
     if calls is not None:
         lines.append(f"  syscalls: {{ {calls} }}")
-    lines += [f"  {node}: {{ {wanted[node]} }}" for node in ("network", "ipc", "evidence") if node in wanted]
+    lines += [f"  {node}: {{ {wanted[node]} }}" for node in ("network", "ipc", "evidence", "processes", "resources") if node in wanted]
     lines.append("  credentials: { environment: { allow: [PATH, HOME] } }")
     return "\n".join(lines) + "\n"
 
@@ -124,7 +131,7 @@ class World:
                 "bin": self.shared.bin, "probe": self.shared.probe, "aasm": AASM, "policy": self.policy,
                 "ledger": self.home / "ledger.db", "secret": self.outside / "secret.txt",
                 "victim": self.outside / "victim", "token_a": self.token[:half], "token_b": self.token[half:],
-                "uid": os.getuid()}
+                "uid": os.getuid(), "groups": getattr(control_groups.memory_groups(), "own", "")}
 
     def write_policy(self, name):
         self.policy.write_text(policy_text(name, {key: str(value) for key, value in self.places().items()}))

@@ -31,7 +31,7 @@ const Attempt* find_attempt(const std::string& name) {
        {&file_attempts(), &race_attempts(), &path_attempts(), &attribute_attempts(),
         &exec_attempts(), &process_attempts(), &signal_attempts(), &tree_attempts(),
         &call_attempts(), &namespace_attempts(), &channel_attempts(), &evidence_attempts(),
-        &network_attempts()}) {
+        &network_attempts(), &limit_attempts()}) {
     for (const Attempt& attempt : *family) {
       if (name == attempt.name) {
         return &attempt;

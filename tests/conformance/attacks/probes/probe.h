@@ -32,6 +32,7 @@ const Attempts& namespace_attempts();
 const Attempts& channel_attempts();
 const Attempts& evidence_attempts();
 const Attempts& network_attempts();
+const Attempts& limit_attempts();
 
 // 0 for a result that is not negative, else errno.
 int result_of(long returned);
