@@ -122,6 +122,9 @@ class Learner {
     if (event.cause == DecisionCause::kHostPermission) {
       return "the host refuses it, whatever a policy says";
     }
+    if (event.object.type == schema::ObjectType::kUnlisted) {
+      return "which objects these were is not recorded: there were more than a run keeps apart";
+    }
     const Requirement* requirement = stated(event.domain);
     if (requirement == nullptr) {
       return "the policy does not state " + std::string(schema::token(event.domain));
@@ -137,7 +140,9 @@ class Learner {
     const schema::EventObject& object = event.object;
     const std::string name = object.path      ? object.path->display()
                              : object.address ? *object.address + ":" + std::to_string(*object.port)
-                                              : schema::escape_for_display(object.name);
+                             : object.type == schema::ObjectType::kUnlisted
+                                 ? "of many objects"
+                                 : schema::escape_for_display(object.name);
     return std::string(schema::token(event.domain)) + " " + event.operation + " " + name;
   }
 

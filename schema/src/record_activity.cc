@@ -27,6 +27,9 @@ Result<void> EventObject::check() const {
   if (device.has_value() != inode.has_value()) {
     return invalid("a device without an inode says nothing, nor does an inode without a device");
   }
+  if (type == ObjectType::kUnlisted && !(name.empty() && arch.empty())) {
+    return invalid("an unlisted object has neither name nor architecture");
+  }
   const bool is_address = type == ObjectType::kAddress;
   if (is_address != address.has_value() || is_address != port.has_value() ||
       is_address != protocol.has_value() || is_address != address_class.has_value()) {

@@ -109,6 +109,7 @@ RULES = {
         when(is_one_of("type", "syscall"), present("number"), absent("number")),
         when(is_one_of("type", "path"), present("path"), absent("path", "given_path", "new_path", "device", "inode")),
         when(present("device"), present("inode"), absent("inode")),
+        when(is_one_of("type", "unlisted"), fields(name=EMPTY_TEXT, arch=EMPTY_TEXT)),
         when(is_one_of("type", "address"), present("address", "port", "protocol", "address_class"),
              absent("address", "port", "protocol", "address_class")),
         when(present("query"), is_one_of("type", "name"), absent("answers")),

@@ -11,7 +11,7 @@ from typing import Any
 from reader import cli
 
 DOMAIN = ("claim", "basis", "boundary", "boundary_reason", "channel", "denied_actions", "evaluated_actions", "observations",
-          "denied_by_rule", "decisions", "detector", "planned", "achieved", "requested")
+          "unlisted_actions", "denied_by_rule", "decisions", "detector", "planned", "achieved", "requested")
 COVERAGE = ("records", "signed_up_to", "unsigned_tail", "skipped", "blobs", "blobs_withheld")
 Report = dict[str, Any]
 
@@ -56,7 +56,7 @@ def _plain(report: Report, groups: list[Report], runs: list[Report], inner: str)
                 **{name: told[name] for name in ("standing", "heard", "account", "missing", "compared")},
                 "unexplained": unexplained if isinstance(unexplained, int) else len(unexplained)}
         for domain in (whole or {}).get("domains", []):
-            result[f"run {run['id']} {domain['domain']}"] = {name: domain[name] for name in DOMAIN}
+            result[f"run {run['id']} {domain['domain']}"] = {name: domain[name] for name in DOMAIN if name in domain}
             for listed in ("decisions", "denied_by_rule"):
                 result[f"run {run['id']} {domain['domain']}"][listed] = sorted(domain[listed], key=repr)
             denials = domain["uncounted_denials"]

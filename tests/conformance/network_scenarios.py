@@ -105,6 +105,29 @@ def scenario(name: str, selector: tuple[str, str], address: str, port: int, prot
     return change
 
 
+UNLISTED = {"type": "unlisted", "name": "", "arch": ""}
+
+
+def allowed_of_many(run: Run) -> None:
+    """More allowed addresses than are told apart: whether a rule covers them all is not known, whatever it covers."""
+    decided(run, ("whole", ""), {}, "allowed")
+    run.event().update(object=dict(UNLISTED), count=5, pids=2)
+    run.body("run.closed")["channel"]["actions"] += 4
+
+
+def denied_of_many(run: Run) -> None:
+    allowed_of_many(run)
+    run.event().update(outcome="denied", errno=13, rule=DEFAULT)
+
+
+def looked_up_of_many(run: Run) -> None:
+    """The name that the address was given for may be one of those."""
+    decided(run, ("host_pattern", "api.example.com:443"), {"address": "192.0.2.7", "port": 443, "protocol": "tcp"}, "allowed")
+    run.event()["object"]["name"] = "api.example.com"
+    looked_up(run, "", [])
+    run.event().update(object=dict(UNLISTED))
+
+
 FOUND: dict[Callable[[Run], None], str] = {scenario(*case[:6]): case[6] for case in CASES}
 
 
@@ -124,4 +147,5 @@ def killed_where_an_errno_was_stated(run: Run) -> None:
 
 FOUND.update({killed_by_a_denial: "", killed_where_an_errno_was_stated: "exit_cause_differs"})
 FOUND.update({named_scenario(*case[:4]): case[4] for case in NAMED})
+FOUND.update({allowed_of_many: "object_coverage_undecided", denied_of_many: "", looked_up_of_many: "object_coverage_undecided"})
 SCENARIOS = tuple(FOUND)

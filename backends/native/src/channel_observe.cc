@@ -11,9 +11,10 @@ using Clock = Coalescer::Clock;
 // Of a call that goes on.
 void ChannelWorker::record_seen(const Caller& caller, const seccomp_notif& call, bool blocked,
                                 schema::Event event) {
+  const auto now = Clock::now();
   complete(caller, static_cast<pid_t>(call.pid), blocked, &event);
   event.reply = blocked ? ReplyState::kAccepted : ReplyState::kCallerGone;
-  record(std::move(event), Clock::now());
+  record(std::move(event), now);
 }
 
 EventKind ChannelWorker::kind_of(const schema::Event& event) const {

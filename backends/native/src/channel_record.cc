@@ -26,13 +26,13 @@ ReplyState reply_of(bool reached_caller) {
 // Says who made the call; by whom that process was made, unless an open entry says so already.
 void ChannelWorker::complete(const Caller& caller, pid_t tid, bool blocked, schema::Event* event) {
   const auto now = Clock::now();
-  if (pace_.exhausted(now)) {
+  if (pace_.exhausted(now) || coalescer_.runs_low(*event, now)) {
     tell_by_directory(spec_.files, event);
   }
   event->tid = tid;
   event->pid = caller.pid;
   event->executable = caller.executable;
-  if (blocked && !coalescer_.holds(kind_of(*event), *event)) {
+  if (blocked && !coalescer_.holds(kind_of(*event), *event, now)) {
     event->parents = parents_of(caller, *event, now);
     if (attribution_.is_cut(event->parents)) {
       event->parents_truncated = true;

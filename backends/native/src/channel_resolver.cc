@@ -29,10 +29,11 @@ void ChannelWorker::record_lookups() {
   }
   for (DecidedLookup& decided : resolver_->take_decided()) {
     const ResolverClient& client = decided.client;
-    const Caller now = attribution_.identify(client.tid);
-    complete(client.caller, client.tid, now.certain && now.pid == client.caller.pid,
+    const auto now = Clock::now();
+    const Caller found = attribution_.identify(client.tid);
+    complete(client.caller, client.tid, found.certain && found.pid == client.caller.pid,
              &decided.event);
-    record(std::move(decided.event), Clock::now());
+    record(std::move(decided.event), now);
   }
 }
 

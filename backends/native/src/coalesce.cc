@@ -40,8 +40,12 @@ std::int64_t ordinal(E value) {
   return static_cast<std::int64_t>(value);
 }
 
-// All that makes two events the same: everything but number, pid, tid, parents, count and pids
-// (record_activity.h). Lengths stand before texts, so no two events share a key by accident.
+bool is_unlisted(const schema::Event& event) {
+  return event.object.type == schema::ObjectType::kUnlisted;
+}
+
+// All that makes two events the same (record_activity.h). Lengths stand before texts, so no two
+// events share a key by accident.
 std::string identity(EventKind kind, const schema::Event& event) {
   std::string key;
   key.reserve(256);
@@ -74,7 +78,8 @@ std::string identity(EventKind kind, const schema::Event& event) {
   append(&key, ordinal(event.timing));
   append(&key, ordinal(event.synchrony));
   append(&key, event.mechanism);
-  append(&key, event.executable.bytes());
+  append(&key,
+         is_unlisted(event) ? std::string_view() : std::string_view(event.executable.bytes()));
   append(&key, event.nested_filter ? 1 : 0);
   return key;
 }
@@ -92,6 +97,12 @@ void fit_into_record(schema::Event& event) {
   if (!fits_into_record(event)) {
     event.executable = {};
   }
+}
+
+schema::Event unlisted(schema::Event event) {
+  event.object = {};
+  event.object.type = schema::ObjectType::kUnlisted;
+  return event;
 }
 
 }  // namespace
@@ -113,7 +124,10 @@ std::size_t encoded_size_bound(const schema::Event& event) {
   return bytes;
 }
 
-bool Coalescer::holds(EventKind kind, const schema::Event& event) const {
+bool Coalescer::holds(EventKind kind, const schema::Event& event, Clock::time_point now) const {
+  if (budget_.spent(event, now) && index_.contains(identity(kind, unlisted(event)))) {
+    return true;
+  }
   if (fits_into_record(event)) {
     return index_.contains(identity(kind, event));
   }
@@ -130,16 +144,34 @@ bool Coalescer::batch_is_full(EventKind kind, std::size_t more_bytes) const {
 void Coalescer::add(EventKind kind, schema::Event event, Clock::time_point now) {
   flush_if_due(now);
   fit_into_record(event);
-  std::string key = identity(kind, event);
-  const auto found = index_.find(key);
-  if (found != index_.end()) {
-    Entry& entry = entries_[found->second];
-    entry.pids.insert(event.pid);
-    ++entry.event.count;
-    entry.event.pids = static_cast<std::int64_t>(entry.pids.size());
-    ++actions_;
+  if (count_up(kind, event)) {
     return;
   }
+  if (!budget_.spent(event, now)) {
+    budget_.take(event, encoded_size_bound(event), now);
+  } else {
+    event = unlisted(std::move(event));
+    if (count_up(kind, event)) {
+      return;
+    }
+  }
+  open_entry(kind, std::move(event), now);
+}
+
+bool Coalescer::count_up(EventKind kind, const schema::Event& event) {
+  const auto found = index_.find(identity(kind, event));
+  if (found == index_.end()) {
+    return false;
+  }
+  Entry& entry = entries_[found->second];
+  entry.pids.insert(event.pid);
+  ++entry.event.count;
+  entry.event.pids = static_cast<std::int64_t>(entry.pids.size());
+  ++actions_;
+  return true;
+}
+
+void Coalescer::open_entry(EventKind kind, schema::Event event, Clock::time_point now) {
   const std::size_t size = encoded_size_bound(event);
   if (batch_is_full(kind, size)) {
     ++full_batches_;
@@ -157,7 +189,7 @@ void Coalescer::add(EventKind kind, schema::Event event, Clock::time_point now) 
   }
   bytes_ += size;
   ++actions_;
-  index_.emplace(std::move(key), entries_.size());
+  index_.emplace(identity(kind, event), entries_.size());
   const std::int64_t pid = event.pid;
   entries_.push_back({std::move(event), {pid}});
 }

@@ -13,6 +13,8 @@
 #include "aasm/schema/record_activity.h"
 #include "aasm/schema/record_run.h"
 
+#include "event_budget.h"
+
 namespace aasm::backend_native {
 
 enum class EventKind : std::uint8_t { kDecision, kObservation };
@@ -23,25 +25,34 @@ struct BatchLimits {
   std::size_t max_events = schema::kBatchMaxEvents;
   std::size_t max_bytes = std::size_t{60} * 1024;
   std::chrono::milliseconds max_age{200};
+  EventLimits events;
 };
 
 // An upper bound of the bytes an event takes in a record's JSON, without writing it.
 std::size_t encoded_size_bound(const schema::Event& event);
 
 // Turns single events into batches: identical events become one entry with a count, entries get
-// contiguous numbers from 1 over both kinds, batches leave through the emitter in order. Memory is
-// bounded by one batch and by the distinct pids of its entries. One thread at a time.
+// contiguous numbers from 1 over both kinds, batches leave through the emitter in order. Where a
+// budget of entries is spent, actions that differ by object and executable alone become one entry
+// whose object is unlisted. Memory is bounded by one batch and by the distinct pids of its entries.
+// One thread at a time.
 class Coalescer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Coalescer(BatchLimits limits = {}) : limits_(limits) {}
+  explicit Coalescer(BatchLimits limits = {}) : limits_(limits), budget_(limits.events) {}
 
   // Batches made without an emitter are counted as dropped.
   void set_emitter(planner::ActivityEmitter emit) { emit_ = std::move(emit); }
 
-  // True when add() would raise the count of an open entry rather than make one.
-  bool holds(EventKind kind, const schema::Event& event) const;
+  // True when add(), at `now` or before, would raise the count of an open entry rather than make
+  // one.
+  bool holds(EventKind kind, const schema::Event& event, Clock::time_point now) const;
+
+  // Whether less than half of the entries for events like this one is left.
+  bool runs_low(const schema::Event& event, Clock::time_point now) const {
+    return budget_.half_spent(event, now);
+  }
 
   // `event.number`, `count` and `pids` are ignored; pid, tid and parents of an entry are those of
   // its first event.
@@ -68,9 +79,12 @@ class Coalescer {
     std::unordered_set<std::int64_t> pids;
   };
 
+  bool count_up(EventKind kind, const schema::Event& event);
+  void open_entry(EventKind kind, schema::Event event, Clock::time_point now);
   bool batch_is_full(EventKind kind, std::size_t more_bytes) const;
 
   BatchLimits limits_;
+  EventBudget budget_;
   planner::ActivityEmitter emit_;
   EventKind kind_ = EventKind::kDecision;
   std::vector<Entry> entries_;

@@ -18,11 +18,11 @@ class Pace {
                 std::chrono::milliseconds interval = std::chrono::milliseconds(32))
       : burst_(burst), interval_(interval), tokens_(burst) {}
 
-  // Takes one token; how long to wait before going on, zero while there are tokens.
-  std::chrono::milliseconds take(Clock::time_point now) {
-    tokens_ = tokens_at(now);
+  // Takes tokens; how long to wait before going on, zero while there are some.
+  std::chrono::milliseconds take(Clock::time_point now, double tokens = 1) {
+    tokens_ = left(now);
     last_ = now;
-    tokens_ -= 1;
+    tokens_ -= tokens;
     if (tokens_ >= 0) {
       return std::chrono::milliseconds(0);
     }
@@ -31,10 +31,10 @@ class Pace {
   }
 
   // Whether take() would have to wait.
-  bool exhausted(Clock::time_point now) const { return tokens_at(now) < 1; }
+  bool exhausted(Clock::time_point now) const { return left(now) < 1; }
 
- private:
-  double tokens_at(Clock::time_point now) const {
+  // Tokens.
+  double left(Clock::time_point now) const {
     if (last_ == Clock::time_point()) {
       return tokens_;
     }
@@ -42,6 +42,7 @@ class Pace {
     return std::min(burst_, tokens_ + passed.count() / static_cast<double>(interval_.count()));
   }
 
+ private:
   double burst_;
   std::chrono::milliseconds interval_;
   double tokens_;

@@ -7,8 +7,13 @@ from typing import Any, Optional, Set, Tuple
 
 UNDECIDED = None
 Bits = Tuple[bool, str]
-Answers = Set[Tuple[str, Bits]]
 MOST_ANSWERS = 65536  # of a hostile ledger no more are kept
+
+
+class Answers(Set[Tuple[str, Bits]]):
+    """Names and the addresses given for them; `unlisted` once a lookup is recorded without its name."""
+
+    unlisted = False
 
 
 def number(text: str, most: int) -> Optional[int]:
@@ -49,6 +54,7 @@ def matches(pattern: bytes, name: bytes) -> bool:
 
 def note_answers(lookup: dict[str, Any], answers: Answers) -> None:
     """What an allowed lookup gave, as long as there is room."""
+    answers.unlisted = answers.unlisted or lookup["type"] == "unlisted"
     for text in lookup.get("answers", []):
         own = None if "/" in text else bits_of(text)
         if own is not None and len(answers) < MOST_ANSWERS:
@@ -58,7 +64,7 @@ def note_answers(lookup: dict[str, Any], answers: Answers) -> None:
 def was_given(name: str, own: Bits, answers: Answers) -> Optional[bool]:
     if (name, own) in answers:
         return True
-    return False if len(answers) < MOST_ANSWERS else UNDECIDED
+    return False if len(answers) < MOST_ANSWERS and not answers.unlisted else UNDECIDED
 
 
 def covers_address(kind: str, value: str, target: dict[str, Any], answers: Answers) -> Optional[bool]:

@@ -38,6 +38,9 @@ def _domain(facts: Facts, domain: str) -> dict[str, Any]:
         "uncounted_denials": uncounted([event for event in mine if not event.observation and event not in denied])}
     result["basis"] = _basis(facts, domain, bool(denied or evaluated), bool(observed), boundary)
     result["channel"] = domain_channel(facts, domain, requirement, bool(workload or observed))
+    unlisted = total([event for event in workload + observed if event.data["object"]["type"] == "unlisted"])
+    if unlisted:
+        result["unlisted_actions"] = unlisted
     if requirement is None:
         return result
     if outcome and outcome["kind"] == "degraded":

@@ -12,6 +12,8 @@ UNDECIDED = None
 
 def covers(selector: dict[str, Any], target: dict[str, Any], answers: Answers) -> bool | None:
     """True, False, or None where the record does not hold what a decision needs. `answers`: of the lookups so far."""
+    if target["type"] == "unlisted":
+        return UNDECIDED
     kind = selector["type"]
     value = bytes_of(selector["value"]) or b""
     name = str(target["name"]).encode("utf-8")

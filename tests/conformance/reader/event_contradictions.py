@@ -17,7 +17,7 @@ Found = tuple[str, int]
 
 
 def event_contradictions(facts: Facts) -> Iterator[Found]:
-    answers: Answers = set()
+    answers = Answers()
     for event in facts.events:
         if event.observation or not in_workload(facts, event):
             continue

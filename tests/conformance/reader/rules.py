@@ -135,6 +135,7 @@ def _batch(body: Body) -> Iterator[Rule]:
         for member in ("given_path", "new_path", "device", "inode"):
             yield member not in target or target["type"] == "path", member + " of an object"
         yield ("device" in target) == ("inode" in target), "device and inode"
+        yield target["type"] != "unlisted" or target["name"] == target["arch"] == "", "unlisted object"
         for member in ("address", "port", "protocol", "address_class"):
             yield (member in target) == (target["type"] == "address"), member + " of an object"
         yield "query" not in target or (target["type"] == "name" and target["query"] != ""), "query of an object"

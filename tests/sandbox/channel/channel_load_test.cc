@@ -118,6 +118,35 @@ TEST(ChannelLoadTest, FloodOfDifferentCallsIsSlowedAndCountedExactly) {
   EXPECT_GT(took, std::chrono::seconds(1));
 }
 
+// Nor is anything lost where more of them are refused than are told apart.
+TEST(ChannelLoadTest, WhatIsNotToldApartIsCountedExactly) {
+  constexpr int kCalls = 5000;
+  FilteredOptions options;
+  options.limits.events.denied = 100;
+  FilteredProcess process(
+      spec_of(syscall_policy({"@default"})),
+      [] {
+        int wrong = 0;
+        for (int number = 1000; number < 1000 + kCalls; ++number) {
+          wrong += raw_syscall(number) != -ENOSYS ? 1 : 0;
+        }
+        return wrong == 0 ? 0 : 1;
+      },
+      options);
+  ASSERT_EQ(process.run(), 0);
+  EXPECT_EQ(process.totals().actions, kCalls);
+  EXPECT_LT(process.totals().events, 1000);
+  std::int64_t unlisted = 0;
+  for (const schema::Event& event : process.events()) {
+    const bool told = event.object.type == schema::ObjectType::kSyscall;
+    EXPECT_TRUE(told || event.object.type == schema::ObjectType::kUnlisted);
+    EXPECT_FALSE(event.executable.empty());
+    EXPECT_FALSE(event.parents.empty());
+    unlisted += told ? 0 : event.count;
+  }
+  EXPECT_GE(unlisted, kCalls - 1000);
+}
+
 void nothing(int) {}
 
 // A signal that arrives before the supervisor has fetched the call interrupts it, and nothing has

@@ -98,6 +98,7 @@ FilteredProcess::FilteredProcess(FilterSpec spec, std::function<int()> workload,
   setup.script = options.script;
   setup.child = pid_;
   setup.warden = ::getpid();
+  setup.limits = options.limits;
   channel_ = Channel::open(std::move(setup)).value();
 }
 

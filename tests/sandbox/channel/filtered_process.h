@@ -42,6 +42,7 @@ struct FilteredOptions {
   std::function<void()> canaries;
   // Made after go, before the report pipe closes.
   std::function<void()> before_exec;
+  BatchLimits limits;
 };
 
 // A forked process that installs the filter of `spec` on itself, meets the channel at its

@@ -138,6 +138,12 @@ TEST(CoverageTest, ASelectorCoversObjectsOfItsOwnTypeOnly) {
        test::address_object("10.0.0.1", 443, "udp"), Coverage::kCovered},
       {"an address against a path", SelectorType::kPathPrefix, "/",
        test::address_object("10.0.0.1", 443, "tcp"), Coverage::kNotCovered},
+      {"whatever was not listed, against whole", SelectorType::kWhole, "",
+       named(ObjectType::kUnlisted, ""), Coverage::kUndecided},
+      {"whatever was not listed, against a path", SelectorType::kPathPrefix, "/",
+       named(ObjectType::kUnlisted, ""), Coverage::kUndecided},
+      {"whatever was not listed, against a descriptor", SelectorType::kDescriptor, "2",
+       named(ObjectType::kUnlisted, ""), Coverage::kUndecided},
       {"a limit", SelectorType::kLimit, "5", named(ObjectType::kNone, ""), Coverage::kUndecided},
   };
   for (const TypeRow& row : rows) {
@@ -233,6 +239,18 @@ TEST(CoverageTest, AnAddressThatWasGivenOutForANameIsCoveredByRulesOfThatName) {
     EXPECT_EQ(covers({type, schema::PathBytes(selector)}, object, &answers), expected)
         << selector << " and " << name;
   }
+}
+
+TEST(CoverageTest, AfterALookupThatIsNotListedAnyAddressMayHaveBeenGivenForAName) {
+  const schema::Selector selector{SelectorType::kHostPattern, schema::PathBytes("a.example:443")};
+  schema::EventObject object = test::address_object("192.0.2.1", 443, "tcp");
+  object.name = "a.example";
+  NameAnswers answers;
+  EXPECT_EQ(covers(selector, object, &answers), Coverage::kNotCovered);
+  note_answers(named(ObjectType::kUnlisted, ""), answers);
+  EXPECT_EQ(covers(selector, object, &answers), Coverage::kUndecided);
+  object.port = 80;
+  EXPECT_EQ(covers(selector, object, &answers), Coverage::kNotCovered) << "whatever was given";
 }
 
 }  // namespace

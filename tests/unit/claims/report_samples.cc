@@ -77,6 +77,17 @@ Records quiet_run() {
   return run;
 }
 
+Records flooded_run() {
+  Records run = sample_run();
+  schema::Event rest = denied_ptrace();
+  rest.object = {};
+  rest.object.type = schema::ObjectType::kUnlisted;
+  rest.count = 4000;
+  rest.pids = 3;
+  set_events(run, {denied_ptrace(), allowed_prctl(), rest});
+  return run;
+}
+
 Records unknown_rules_run() {
   Records run = sample_run();
   body_of<schema::RunOpened>(run).claims_rules = "claims/2";
@@ -141,6 +152,7 @@ std::vector<NamedReport> report_samples() {
   samples.push_back({"contradicting", report_of(contradicting_run())});
   samples.push_back({"quiet", report_of(quiet_run())});
   samples.push_back({"unknown_rules", report_of(unknown_rules_run())});
+  samples.push_back({"flooded", report_of(flooded_run())});
   samples.push_back({"hostile", report_of(hostile_run())});
   return samples;
 }

@@ -114,7 +114,7 @@ TEST_F(CoalesceTest, EventsThatDifferInAnyOtherFieldStayApart) {
     coalescer.add(kDecision, sample(), now_);
     Event other = sample();
     change(other);
-    EXPECT_FALSE(coalescer.holds(kDecision, other)) << what;
+    EXPECT_FALSE(coalescer.holds(kDecision, other, now_)) << what;
     coalescer.add(kDecision, other, now_);
     EXPECT_EQ(coalescer.totals().events, 2) << what;
   }
@@ -122,12 +122,12 @@ TEST_F(CoalesceTest, EventsThatDifferInAnyOtherFieldStayApart) {
 
 TEST_F(CoalesceTest, HoldsSaysWhetherAnEntryWouldBeMade) {
   Coalescer coalescer = make();
-  EXPECT_FALSE(coalescer.holds(kDecision, sample()));
+  EXPECT_FALSE(coalescer.holds(kDecision, sample(), now_));
   coalescer.add(kDecision, sample(), now_);
-  EXPECT_TRUE(coalescer.holds(kDecision, sample()));
-  EXPECT_FALSE(coalescer.holds(EventKind::kObservation, sample()));
+  EXPECT_TRUE(coalescer.holds(kDecision, sample(), now_));
+  EXPECT_FALSE(coalescer.holds(EventKind::kObservation, sample(), now_));
   coalescer.flush();
-  EXPECT_FALSE(coalescer.holds(kDecision, sample()));
+  EXPECT_FALSE(coalescer.holds(kDecision, sample(), now_));
 }
 
 TEST_F(CoalesceTest, NumbersAreContiguousOverBatchesAndKinds) {
@@ -214,7 +214,7 @@ TEST_F(CoalesceTest, AnEventOfTheLongestPathsFitsIntoARecord) {
   event.executable = longest;
   Coalescer coalescer = make();
   coalescer.add(kDecision, event, now_);
-  EXPECT_TRUE(coalescer.holds(kDecision, event));
+  EXPECT_TRUE(coalescer.holds(kDecision, event, now_));
   coalescer.add(kDecision, event, now_);
   coalescer.flush();
   ASSERT_EQ(bodies_.size(), 1U);
@@ -240,6 +240,107 @@ TEST_F(CoalesceTest, BatchIsCutWhenItsFirstEventIsOld) {
   coalescer.add(kDecision, numbered(1), now_ + milliseconds(201));
   coalescer.add(kDecision, numbered(1), now_ + milliseconds(500));
   EXPECT_EQ(bodies_.size(), 2U) << "an old batch must not take a new event";
+}
+
+BatchLimits few_events() {
+  BatchLimits limits;
+  limits.events.denied = 3;
+  return limits;
+}
+
+TEST_F(CoalesceTest, BeyondTheirBudgetDenialsAreOneEntryWithoutObject) {
+  Coalescer coalescer = make(few_events());
+  for (std::int64_t number = 1; number <= 10; ++number) {
+    Event event = numbered(number);
+    event.pid = number;
+    event.executable = schema::PathBytes("/bin/" + std::to_string(number));
+    EXPECT_EQ(coalescer.holds(kDecision, event, now_), number > 4) << number;
+    coalescer.add(kDecision, event, now_);
+  }
+  coalescer.add(kDecision, numbered(2), now_);
+  coalescer.flush();
+  ASSERT_EQ(bodies_.size(), 1U);
+  ASSERT_EQ(batch(0).events.size(), 4U);
+  EXPECT_TRUE(batch(0).check());
+  EXPECT_EQ(batch(0).events[1].count, 1) << "of another executable";
+  const Event& rest = batch(0).events[3];
+  EXPECT_TRUE(rest.check() && rest.object.check());
+  EXPECT_EQ(rest.object.type, schema::ObjectType::kUnlisted);
+  EXPECT_EQ(rest.count, 8);
+  EXPECT_EQ(rest.pids, 7);
+  EXPECT_EQ(rest.pid, 4);
+  EXPECT_EQ(rest.executable, schema::PathBytes("/bin/4"));
+  EXPECT_EQ(rest.rule, sample().rule);
+  EXPECT_EQ(coalescer.totals().actions, 11);
+  EXPECT_EQ(coalescer.totals().events, 4);
+}
+
+TEST_F(CoalesceTest, AnOpenEntryCountsUpWhateverIsLeftOfTheBudget) {
+  Coalescer coalescer = make(few_events());
+  for (const std::int64_t number : {1, 2, 3, 4, 1, 3}) {
+    coalescer.add(kDecision, numbered(number), now_);
+  }
+  coalescer.flush();
+  ASSERT_EQ(batch(0).events.size(), 4U);
+  EXPECT_EQ(batch(0).events[0].count, 2);
+  EXPECT_EQ(batch(0).events[2].count, 2);
+  EXPECT_EQ(batch(0).events[3].count, 1);
+}
+
+TEST_F(CoalesceTest, AnotherDomainOutcomeOrRuleIsToldApart) {
+  const std::pair<std::function<void(Event&)>, bool> changes[] = {
+      {[](Event&) {}, false},
+      {[](Event& e) { e.rule = "syscalls.deny[0]"; }, false},
+      {[](Event& e) { e.domain = schema::Domain::kIpc; }, true},
+      {[](Event& e) { e.outcome = schema::DecisionOutcome::kAllowed; }, true},
+  };
+  Coalescer coalescer = make(few_events());
+  for (std::int64_t number = 1; number <= 4; ++number) {
+    coalescer.add(kDecision, numbered(number), now_);
+  }
+  for (const auto& [change, listed] : changes) {
+    Event event = numbered(100);
+    change(event);
+    coalescer.add(kDecision, event, now_);
+  }
+  coalescer.flush();
+  ASSERT_EQ(batch(0).events.size(), 7U);
+  EXPECT_EQ(batch(0).events[3].count, 2);
+  EXPECT_EQ(batch(0).events[4].object.type, schema::ObjectType::kUnlisted);
+  EXPECT_EQ(batch(0).events[4].rule, "syscalls.deny[0]");
+  EXPECT_EQ(batch(0).events[5].object.number, 100);
+  EXPECT_EQ(batch(0).events[6].object.number, 100);
+}
+
+TEST_F(CoalesceTest, LongEntriesTakeMoreOfTheBudget) {
+  BatchLimits limits;
+  limits.events.denied = 9;
+  Coalescer coalescer = make(limits);
+  for (const char name : {'a', 'b', 'c'}) {
+    Event event = sample();
+    event.object = {};
+    event.object.type = schema::ObjectType::kPath;
+    event.object.path = schema::PathBytes("/" + std::string(20000, name));
+    coalescer.add(kDecision, event, now_);
+  }
+  coalescer.flush();
+  ASSERT_EQ(batch(0).events.size(), 3U);
+  EXPECT_EQ(batch(0).events[1].object.type, schema::ObjectType::kPath) << "six of nine were taken";
+  EXPECT_EQ(batch(0).events[2].object.type, schema::ObjectType::kUnlisted);
+}
+
+TEST_F(CoalesceTest, TheBudgetComesBackInTime) {
+  Coalescer coalescer = make(few_events());
+  EXPECT_FALSE(coalescer.runs_low(numbered(1), now_));
+  for (std::int64_t number = 1; number <= 4; ++number) {
+    coalescer.add(kDecision, numbered(number), now_);
+  }
+  EXPECT_TRUE(coalescer.runs_low(numbered(5), now_));
+  coalescer.add(kDecision, numbered(5), now_ + few_events().events.denied_interval);
+  coalescer.flush();
+  ASSERT_EQ(batch(0).events.size(), 5U);
+  EXPECT_EQ(batch(0).events[3].object.type, schema::ObjectType::kUnlisted);
+  EXPECT_EQ(batch(0).events[4].object.number, 5);
 }
 
 TEST_F(CoalesceTest, NothingIsEmittedWithoutEvents) {

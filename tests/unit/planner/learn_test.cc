@@ -194,6 +194,24 @@ TEST_F(LearnTest, WhatADenyRuleOrTheHostRefusesIsLeftOut) {
                    "syscall call ptrace: rule syscalls.deny[0] of the policy denies it"}));
 }
 
+TEST_F(LearnTest, WhatWasCountedWithoutItsObjectIsLeftOut) {
+  for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite,
+                              Domain::kNetworkEgress, Domain::kNameResolution, Domain::kSyscall}) {
+    Event rest;
+    rest.domain = domain;
+    rest.operation = "any";
+    rest.object.type = schema::ObjectType::kUnlisted;
+    rest.count = 70;
+    asked_.push_back({rest, "run-1"});
+  }
+  EXPECT_EQ(additions(), Texts());
+  const Texts left = left_out();
+  ASSERT_EQ(left.size(), 5U);
+  EXPECT_EQ(left.front(),
+            "filesystem_read any of many objects: which objects these were is not recorded: there "
+            "were more than a run keeps apart");
+}
+
 TEST_F(LearnTest, NamesThatAPolicyCannotSayAreLeftOut) {
   for (const char* path : {"/srv/d/a\nb", "/srv/d/${HOME}", "/srv/d/\xff"}) {
     read(path);

@@ -168,6 +168,25 @@ TEST(RecordTest, ANameAndNothingElseIsAskedForAndAnswered) {
   }
 }
 
+TEST(RecordTest, AnUnlistedObjectSaysNothing) {
+  EventObject unlisted;
+  unlisted.type = ObjectType::kUnlisted;
+  EXPECT_TRUE(unlisted.check());
+  const std::pair<const char*, std::function<void(EventObject&)>> faults[] = {
+      {"a name", [](EventObject& o) { o.name = "x"; }},
+      {"an architecture", [](EventObject& o) { o.arch = "i386"; }},
+      {"a number", [](EventObject& o) { o.number = 1; }},
+      {"a path", [](EventObject& o) { o.path = PathBytes("/a"); }},
+      {"an address", [](EventObject& o) { o.address = "10.0.0.1"; }},
+      {"a question", [](EventObject& o) { o.query = "A"; }},
+  };
+  for (const auto& [what, change] : faults) {
+    EventObject faulty = unlisted;
+    change(faulty);
+    EXPECT_FALSE(faulty.check()) << what;
+  }
+}
+
 TEST(RecordTest, AMissingFieldIsRefusedUnlessItIsOptional) {
   for (const RecordBody& body : sample_bodies()) {
     JsonValue json = write_body(body);

@@ -75,20 +75,21 @@ Coverage was_given(const std::string& name, const AddressRange& address,
   if (answers == nullptr) {
     return Coverage::kNotCovered;
   }
-  if (answers->contains(answer_key(name, address))) {
+  if (answers->kept.contains(answer_key(name, address))) {
     return Coverage::kCovered;
   }
-  return answers->size() < kMostNameAnswers ? Coverage::kNotCovered : Coverage::kUndecided;
+  return answers->are_all() ? Coverage::kNotCovered : Coverage::kUndecided;
 }
 
 }  // namespace
 
 void note_answers(const schema::EventObject& lookup, NameAnswers& answers) {
+  answers.unlisted = answers.unlisted || lookup.type == schema::ObjectType::kUnlisted;
   for (const std::string& text : lookup.answers.value_or(std::vector<std::string>())) {
     const std::optional<AddressRange> address =
         text.find('/') == std::string::npos ? parse_range(text) : std::nullopt;
-    if (address && answers.size() < kMostNameAnswers) {
-      answers.insert(answer_key(lookup.name, *address));
+    if (address && answers.kept.size() < kMostNameAnswers) {
+      answers.kept.insert(answer_key(lookup.name, *address));
     }
   }
 }

@@ -100,6 +100,9 @@ bool host_matches(std::string_view pattern_text, std::string_view name_text) {
 
 Coverage covers(const schema::Selector& selector, const EventObject& object,
                 const NameAnswers* answers) {
+  if (object.type == ObjectType::kUnlisted) {
+    return Coverage::kUndecided;
+  }
   const std::string& value = selector.value.bytes();
   switch (selector.type) {
     case SelectorType::kWhole:

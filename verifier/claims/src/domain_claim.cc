@@ -211,6 +211,9 @@ void copy_activity(const DomainActivity& activity, DomainClaim& claim) {
   claim.denied_actions = activity.denied;
   claim.evaluated_actions = activity.evaluated;
   claim.observations = activity.observations;
+  if (activity.unlisted > 0) {
+    claim.unlisted_actions = activity.unlisted;
+  }
   claim.denials = activity.denials.groups();
   claim.denials_ungrouped = activity.denials.ungrouped();
   for (const auto& [rule, actions] : activity.denied_by_rule) {

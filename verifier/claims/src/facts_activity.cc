@@ -99,6 +99,12 @@ std::int64_t DomainActivity::total_decisions() const {
   return total;
 }
 
+void DomainActivity::note_object(const Event& event) {
+  if (event.object.type == schema::ObjectType::kUnlisted) {
+    unlisted = add_saturating(unlisted, event.count);
+  }
+}
+
 const DomainActivity& RunFacts::activity(schema::Domain domain) const {
   return activity_.at(index_of(domain));
 }
@@ -144,8 +150,9 @@ void RunFacts::on(const RecordMark& mark, const schema::ObservationBatch& body) 
     return;
   }
   for (const Event& event : body.events) {
-    std::int64_t& seen = activity_.at(index_of(event.domain)).observations;
-    seen = add_saturating(seen, event.count);
+    DomainActivity& activity = activity_.at(index_of(event.domain));
+    activity.observations = add_saturating(activity.observations, event.count);
+    activity.note_object(event);
   }
 }
 
@@ -167,6 +174,7 @@ void RunFacts::judge_decision(const RecordMark& mark, const Event& event) {
   }
   std::int64_t& seen = activity.decisions.at(index_of(event.outcome)).at(index_of(event.cause));
   seen = add_saturating(seen, event.count);
+  activity.note_object(event);
   if (event.outcome == DecisionOutcome::kDenied && event.cause != DecisionCause::kCompat) {
     activity.denials.add(event);
     if (policy_ && policy_->body.witness) {

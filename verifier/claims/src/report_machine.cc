@@ -117,6 +117,9 @@ void put_counts(Lines& out, const std::string& key, const DomainClaim& claim) {
   }
   out.put(key + ".evaluated_actions", claim.evaluated_actions);
   out.put(key + ".observations", claim.observations);
+  if (claim.unlisted_actions) {
+    out.put(key + ".unlisted_actions", *claim.unlisted_actions);
+  }
   for (const DecisionCount& count : claim.decisions) {
     out.put(key + ".decisions." + name_of(count.outcome) + "." + name_of(count.cause),
             count.actions);

@@ -141,6 +141,11 @@ std::string evidence_lines(const IsolationReport& report, const DomainReport& ro
     lines += line(name + ": " + counted(uncounted.actions, "policy denial") +
                   " not counted as prevention: " + name_of(uncounted.failed) + " does not hold.");
   }
+  if (claim.unlisted_actions) {
+    lines += line(name + ": " + counted(*claim.unlisted_actions, "action") +
+                  " counted without their objects, of which there were more than a run keeps "
+                  "apart.");
+  }
   if (claim.stated && report.claims.started && claim.boundary != schema::BoundaryState::kAbsent) {
     lines += line(name + ": boundary " + name_of(claim.boundary) + " (" +
                   escape_for_display(claim.boundary_reason) + ").");

@@ -193,6 +193,16 @@ std::string denial_lines(const IsolationReport& report) {
   return labelled("refused", counted(actions, "action")) + lines;
 }
 
+std::string unlisted_line(const IsolationReport& report) {
+  std::int64_t actions = 0;
+  for (const DomainReport& row : report.domains) {
+    actions = add_saturating(actions, row.claim.unlisted_actions.value_or(0));
+  }
+  return actions == 0 ? ""
+                      : further(counted(actions, "action") +
+                                " counted without their objects: those were too many to be told");
+}
+
 std::string unmeasured_line(const IsolationReport& report) {
   const std::string names = names_where(report, [](const DomainReport& row) {
     return row.claim.claim == schema::ClaimTerm::kUnmeasured;
@@ -274,7 +284,8 @@ std::string render_summary(const IsolationReport& report) {
   text += boundary_lines(report);
   text += refusal_line(report);
   if (report.claims.started) {
-    text += denial_lines(report) + channel_warning(report) + unmeasured_line(report);
+    text += denial_lines(report) + unlisted_line(report) + channel_warning(report) +
+            unmeasured_line(report);
   }
   text += authority_line(report);
   if (!report.claims.contradictions.empty()) {

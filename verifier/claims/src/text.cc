@@ -74,6 +74,9 @@ std::string object_text(const schema::EventObject& object) {
   if (object.path) {
     return object.path->bytes();
   }
+  if (object.type == schema::ObjectType::kUnlisted) {
+    return "objects not listed";
+  }
   // A call of another ABI has the name of one that may well be allowed.
   const bool other = object.arch == "x32" || object.arch == "i386";
   return other ? object.name + " (" + object.arch + ")" : object.name;

@@ -268,18 +268,20 @@ enum class ObjectType : std::uint8_t {
   kName,
   kProcess,
   kSocket,
+  kUnlisted,  // told apart no longer: see EventObject
   kNone,
 };
 template <>
 struct EnumNames<ObjectType> {
   static constexpr std::string_view kWhat = "object type";
-  static constexpr std::array<std::pair<ObjectType, std::string_view>, 7> kTokens = {{
+  static constexpr std::array<std::pair<ObjectType, std::string_view>, 8> kTokens = {{
       {ObjectType::kSyscall, "syscall"},
       {ObjectType::kPath, "path"},
       {ObjectType::kAddress, "address"},
       {ObjectType::kName, "name"},
       {ObjectType::kProcess, "process"},
       {ObjectType::kSocket, "socket"},
+      {ObjectType::kUnlisted, "unlisted"},
       {ObjectType::kNone, "none"},
   }};
 };

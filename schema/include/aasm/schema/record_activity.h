@@ -18,8 +18,9 @@ namespace aasm::schema {
 // path: `path`, symlink-free as the kernel names it, and of what is there device and inode.
 // address: what was reached or bound, after parsing; `name` is the host name for which it had been
 // given out, where it is by that name that it may be reached. socket: `name`, the path of a unix
-// socket or the numbers a socket was asked for with. Others: `name`; of a lookup also what was
-// asked for and given.
+// socket or the numbers a socket was asked for with. unlisted: nothing; the event counts actions on
+// objects of any number, of which a run had recorded as many as it keeps apart. Others: `name`; of
+// a lookup also what was asked for and given.
 struct EventObject {
   ObjectType type = ObjectType::kNone;
   std::string name;
@@ -61,7 +62,8 @@ struct EventObject {
 
 // One decision, or several identical ones. Identity for coalescing: everything but number, pid,
 // tid, parents,
-// parents_truncated, count and pids.
+// parents_truncated, count and pids; nor is the executable part of it where the object is unlisted:
+// like the pid it is that of the first caller then.
 struct Event {
   std::int64_t number = 0;  // contiguous from 1 within a run, over both batch kinds
   Domain domain = Domain::kSyscall;

@@ -114,7 +114,8 @@ struct DomainClaim {
   std::vector<DenialGroup> denials;    // of the workload, with the first examples of each
   std::int64_t denials_ungrouped = 0;  // actions of further groups
   std::int64_t observations = 0;
-  std::string detector;  // rule 4: what noticed
+  std::optional<std::int64_t> unlisted_actions;  // of all these: without object; absent: none
+  std::string detector;                          // rule 4: what noticed
   schema::BoundaryState boundary = schema::BoundaryState::kAbsent;
   std::string boundary_reason;  // installed: why not proved; absent: why; proved: the canary's id
   ChannelView channel;

@@ -55,12 +55,14 @@ struct DomainActivity {
   // decisions[outcome][cause], in the order of the vocabularies
   std::array<std::array<std::int64_t, kNumCauses>, kNumOutcomes> decisions{};
   std::int64_t observations = 0;
+  std::int64_t unlisted = 0;   // decisions and observations whose objects are not recorded
   std::int64_t denied = 0;     // rule 2 accepts them
   std::int64_t evaluated = 0;  // rule 3 accepts them; those of rule 2 are not repeated
   std::map<std::string, std::int64_t> denied_by_rule;          // rule 2, by policy rule id
   std::array<std::int64_t, kNumConjuncts> denied_uncounted{};  // by the first conjunct that failed
   Denials denials;  // of the workload, by any cause but compat
 
+  void note_object(const schema::Event& event);
   std::int64_t total_decisions() const;
   std::int64_t policy_denials() const;
 };

@@ -6,10 +6,15 @@
 
 namespace aasm::claims {
 
-// The addresses that a run's lookups gave for names, as note_answers() keys them.
-using NameAnswers = std::set<std::string>;
-
-// Of a hostile ledger no more are kept; whether one was among the rest is then undecided.
+// Of a hostile ledger no more are kept.
 inline constexpr std::size_t kMostNameAnswers = 65536;
+
+// The addresses that a run's lookups gave for names, as note_answers() keys them.
+struct NameAnswers {
+  std::set<std::string> kept;
+  bool unlisted = false;  // of a lookup neither name nor answers are recorded
+
+  bool are_all() const { return !unlisted && kept.size() < kMostNameAnswers; }
+};
 
 }  // namespace aasm::claims

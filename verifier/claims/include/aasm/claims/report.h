@@ -65,6 +65,7 @@ struct DomainReport {
     v.field("denials", claim.denials);
     v.field("denials_ungrouped", claim.denials_ungrouped);
     v.field("observations", claim.observations);
+    v.field("unlisted_actions", claim.unlisted_actions);
     v.field("detector", claim.detector);
     v.field("basis", claim.basis);
     v.field("boundary", claim.boundary);
