@@ -210,6 +210,13 @@ with socket.socket() as one:
 
 class Egress(NetworkCase):
     # Cases 49, 53.
+    def merged(self, events):
+        """The one event that these are, which a busy machine writes as several."""
+        first, *others = list(events)
+        for event in others:
+            self.assertEqual([event[k] for k in ("object", "rule", "errno")], [first[k] for k in ("object", "rule", "errno")])
+        return {**first, "count": first["count"] + sum(event["count"] for event in others)}
+
     def test_only_the_listed_address_and_port_is_reached_by_any_family_and_protocol(self):
         results = self.attempts("""
             P, Q = int(sys.argv[1]), int(sys.argv[2])
@@ -243,13 +250,13 @@ class Egress(NetworkCase):
         self.assertEqual((results.pop("raw"), results.pop("options")), ("EPERM", "EPERM"))
         self.assertEqual(set(results.values()), {"EACCES"}, results)
         self.assertFalse(self.reached(self.untouched))
-        [denied] = [e for e in self.network_events() if e["object"].get("port") == self.other
-                    and e["outcome"] == "denied"]
+        denied = self.merged(e for e in self.network_events() if e["object"].get("port") == self.other
+                             and e["outcome"] == "denied")
         self.assertEqual((denied["object"]["address"], denied["object"]["protocol"], denied["count"]),
                          ("127.0.0.1", "tcp", 2))
         self.assertEqual((denied["rule"], denied["cause"], denied["errno"]), ("network.egress", "policy", 13))
         self.assertGreater(denied["pid"], 0)
-        [allowed] = [e for e in self.network_events() if e["outcome"] == "allowed" and e["operation"] == "connect"]
+        allowed = self.merged(e for e in self.network_events() if e["outcome"] == "allowed" and e["operation"] == "connect")
         self.assertEqual((allowed["mechanism"], allowed["rule"], allowed["count"], allowed["errno"]),
                          ("broker", "network.egress[0].ports[0]", 2, 0))
         claim = self.claims()["network_egress"]
