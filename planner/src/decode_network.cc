@@ -158,6 +158,7 @@ void decode_resources(Decoder& decoder, const YamlNode& node, PolicyDocument& do
   ResourcesNode out;
   out.at = node.at;
   std::vector<KeyReader> readers;
+  readers.reserve(kLimitNames.size());
   for (const char* key : kLimitNames) {
     readers.push_back({key, [&decoder, &out, key](const YamlMember& member) {
                          const std::string where = std::string("resources.") + key;

@@ -83,10 +83,9 @@ std::vector<std::string> limitations_of(Domain domain) {
           "time "
           "later; the signals that end it stand in the record, and whoever may signal it can send "
           "the same",
-          "memory_bytes is limited by a control group that the user may make, and refused where "
-          "there is none; page cache counts; with version 2 the kernel kills the whole tree, with "
-          "version 1 one process of its choice, and only where that is the program itself is the "
-          "limit the cause of its end",
+          "memory_bytes takes a control group that the user may make; page cache counts; version 2 "
+          "kills the whole tree, version 1 one process of its choice, and only where that is the "
+          "program itself is the limit the cause of its end",
           "while the whole job is stopped at a terminal, the supervisor with it, "
           "wall_clock_seconds goes on and wakes the supervisor when it is over",
       };

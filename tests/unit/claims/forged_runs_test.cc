@@ -421,7 +421,7 @@ TEST(ForgedRunTest, WhatAnHonestWriterRecordsIsNoContradiction) {
          network.domain = schema::Domain::kNetworkEgress;
          network.default_rule = "network.allowlist";
          network.on_denial = "kill";
-         network.posture = schema::RequirementPosture::kOptional;
+         network.posture = schema::RequirementPosture::kDegradeIfUnavailable;
          body_of<schema::PolicyResolved>(run).requirements.push_back(network);
          end_with(run, ExitCause::kKilledByDenial, 0, 9);
        }},
