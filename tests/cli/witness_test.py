@@ -163,6 +163,16 @@ class WhereAuditIsHeard(WitnessCase):
         self.assertEqual((status, view["standing"], view["account"], view["compared"], view["unexplained"]),
                          (0, "heard", "agrees", True, []), view)
 
+    def test_a_name_of_a_socket_that_landlock_alone_judges_needs_no_decision(self):
+        self.ask_for("enable", "decisions")
+        done = self.until_nothing_is_lost(lambda: self.python(
+            "import socket, sys\ntry: socket.socket(socket.AF_UNIX).bind(sys.argv[1])\n"
+            "except PermissionError: print('refused')", self.outside / "socket"))
+        self.assertEqual(done.stdout, "refused\n", done.stderr)
+        self.assertEqual(self.places(self.told()["denials"]), {("fs.make_sock", str(self.outside))})
+        status, view = self.witness()
+        self.assertEqual((status, view["compared"], view["unexplained"]), (0, False, []))
+
     def test_what_a_flood_takes_away_is_said(self):
         self.ask_for("enable")
         done = self.python("import sys\nfor _ in range(5000):\n    try: open(sys.argv[1])\n    except PermissionError: pass", self.secret)

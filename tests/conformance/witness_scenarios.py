@@ -24,6 +24,7 @@ CASES: tuple[tuple[str, str, dict[str, str], dict[str, str], str, dict[str, Any]
     ("in_the_root", "fs.make_dir", {"path": "/", "inode": "2"}, {"path": "/new"}, "filesystem_write", {}, ""),
     ("executed", "fs.execute", NAMED, {"path": "/x"}, "filesystem_read", {}, ""),
     ("executed_and_read", "fs.execute,fs.read_file", NAMED, {"path": "/x"}, "filesystem_read", {}, ""),
+    ("bound", "fs.make_sock", DIRECTORY, {"path": "/x"}, "filesystem_write", {}, ""),
     ("odd_list", "fs.read_file,", NAMED, {"path": "/x"}, "filesystem_read", {}, ""),
     ("connected", "net.connect_tcp", {}, {"path": "/x"}, "filesystem_read", {}, ""),
     ("without_a_place", "fs.read_file", {}, {"path": "/x"}, "filesystem_read", {}, "witness_disagrees"),

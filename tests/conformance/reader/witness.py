@@ -11,7 +11,7 @@ from .facts import Event, Facts
 MAX_BYTES = 4 << 20
 MAX_COUNT = 2**53 - 1
 READS = ("fs.read_file", "fs.read_dir")
-NOT_ASKED = ("fs.execute", "fs.ioctl_dev")
+NOT_ASKED = ("fs.execute", "fs.ioctl_dev", "fs.make_sock")
 Denial = dict[str, Any]
 
 

@@ -162,7 +162,7 @@ TEST(WitnessTest, WhereNoDecisionWasToBeTakenNothingIsCompared) {
 
 TEST(WitnessTest, WhatNoDecisionIsTakenOnNeedsNone) {
   for (const char* blockers : {"fs.execute", "fs.execute,fs.read_file", "fs.ioctl_dev",
-                               "net.connect_tcp", "scope.signal", "ptrace"}) {
+                               "fs.make_sock", "net.connect_tcp", "scope.signal", "ptrace"}) {
     const RunClaims claims = claims_of(witnessed(heard({told(blockers, "/etc/shadow", 7)})));
     EXPECT_FALSE(claims.witness->compared) << blockers;
     EXPECT_TRUE(claims.open_questions.empty()) << blockers;

@@ -24,12 +24,17 @@ std::vector<std::string> rights_of(const std::string& blockers) {
   return rights;
 }
 
-// The domain in which a decision was taken on such an action. Not of executions, where the kernel
-// itself opens what a file names, nor of what no call on a file asks for.
+// Executions, where the kernel itself opens what a file names; what no call on a file asks for;
+// names of sockets, which Landlock alone judges unless policy denies a place (decision 0029).
+bool may_be_undecided(const std::string& right) {
+  return right == "fs.execute" || right == "fs.ioctl_dev" || right == "fs.make_sock";
+}
+
+// The domain in which a decision was taken on such an action.
 std::optional<Domain> decided_in(const WitnessedDenial& denial) {
   bool reads = true;
   for (const std::string& right : rights_of(denial.blockers)) {
-    if (!right.starts_with("fs.") || right == "fs.execute" || right == "fs.ioctl_dev") {
+    if (!right.starts_with("fs.") || may_be_undecided(right)) {
       return std::nullopt;
     }
     reads = reads && (right == "fs.read_file" || right == "fs.read_dir");
