@@ -80,6 +80,12 @@ def not_reported(run: Run) -> None:
     run.body("policy.resolved")["witness"] = "enable"
 
 
+def beside_unlisted(run: Run) -> None:
+    """The object that would have explained may be the one that is not recorded (decision 0028)."""
+    _unexplained(run)
+    run.event()["object"] = {"type": "unlisted", "name": "", "arch": ""}
+
+
 def at_setup(run: Run) -> None:
     _unexplained(run)
     for requirement in run.body("policy.resolved")["requirements"]:
@@ -105,6 +111,6 @@ def before_the_start(run: Run) -> None:
 
 
 FOUND: dict[Callable[[Run], None], str] = {scenario(*case[:6]): case[6] for case in CASES}
-FOUND.update({not_asked_for: "witness_disagrees", not_reported: "", at_setup: "", told_twice: "record_repeated",
+FOUND.update({not_asked_for: "witness_disagrees", not_reported: "", at_setup: "", beside_unlisted: "", told_twice: "record_repeated",
               before_the_start: "activity_before_start"})
 SCENARIOS = (*FOUND, while_observing)

@@ -16,7 +16,7 @@ Denial = dict[str, Any]
 
 
 class _Files:
-    """What refused actions were about; nothing is compared once it is more than MAX_BYTES."""
+    """What refused actions were about; nothing is compared once it is more than MAX_BYTES, or some of it is not recorded."""
 
     def __init__(self) -> None:
         self.known: set[str | int | bytes] = set()
@@ -97,6 +97,7 @@ def _denied_files(facts: Facts) -> _Files:
             continue
         if facts.policy is None or "witness" not in facts.policy.body or facts.policy.records[0].position > event.record.position:
             continue
+        files.full = files.full or (data["object"]["type"] == "unlisted" and data["domain"].startswith("filesystem_"))
         for member in ("path", "new_path"):
             if member in data["object"]:
                 path = _raw(data["object"][member])

@@ -212,14 +212,48 @@ TEST(WitnessTest, ASecondReportAndOneBeforeTheStartAreContradictions) {
 
 TEST(WitnessTest, MoreFilesThanAreKeptAreNotComparedAtAll) {
   DeniedFiles files;
-  schema::EventObject object;
-  for (int i = 0; !files.full() && i < 10000; ++i) {
-    object.path = schema::PathBytes("/" + std::string(4000, 'x') + "/" + std::to_string(i));
-    files.add(object);
+  schema::Event event;
+  for (int i = 0; files.are_all() && i < 10000; ++i) {
+    event.object.path = schema::PathBytes("/" + std::string(4000, 'x') + "/" + std::to_string(i));
+    files.add(event);
   }
-  EXPECT_TRUE(files.full());
+  EXPECT_FALSE(files.are_all());
   EXPECT_TRUE(files.explain(told("fs.read_file", "/" + std::string(4000, 'x') + "/0", 0)));
   EXPECT_FALSE(files.explain(told("fs.read_file", "/" + std::string(4000, 'x') + "/9999", 0)));
+}
+
+// Decision 0028: of some refusals it is not recorded which files they were about.
+TEST(WitnessTest, WhereObjectsOfRefusedFilesAreUnlistedNothingIsCompared) {
+  const auto claims = [](Domain domain) {
+    schema::Event event = denied(domain, "/etc/passwd", 8);
+    event.object = {};
+    event.object.type = schema::ObjectType::kUnlisted;
+    return claims_of(witnessed(heard({told("fs.read_file", "/etc/shadow", 7)}), {event}));
+  };
+  for (const Domain domain : {Domain::kFilesystemRead, Domain::kFilesystemWrite}) {
+    EXPECT_FALSE(claims(domain).witness->compared);
+    EXPECT_TRUE(claims(domain).open_questions.empty());
+  }
+  schema::Event elsewhere = denied_ptrace();
+  elsewhere.object = {};
+  elsewhere.object.type = schema::ObjectType::kUnlisted;
+  EXPECT_TRUE(disagrees(
+      claims_of(witnessed(heard({told("fs.read_file", "/etc/shadow", 7)}), {elsewhere}))));
+}
+
+TEST(WitnessTest, TheReportSaysThatEachIsExplainedOnlyOfThoseOnRecord) {
+  const auto text = [](std::int64_t unlisted) {
+    WitnessReported body = heard({told("fs.read_file", "/etc/shadow", 7)});
+    body.unlisted = unlisted;
+    body.heard += unlisted;
+    const RunFacts facts =
+        facts_of(witnessed(body, {denied(Domain::kFilesystemRead, "/etc/shadow")}));
+    return render_human(build_report(facts, derive(facts), "r"));
+  };
+  EXPECT_NE(text(0).find("\n  each that a decision has to explain is explained by one.\n"),
+            std::string::npos);
+  EXPECT_NE(text(3).find("\n  of those on record, each that a decision has to explain is"),
+            std::string::npos);
 }
 
 TEST(WitnessTest, TheReportSaysWhatWasHeardAndThatNoClaimRestsOnIt) {

@@ -178,7 +178,7 @@ void RunFacts::judge_decision(const RecordMark& mark, const Event& event) {
   if (event.outcome == DecisionOutcome::kDenied && event.cause != DecisionCause::kCompat) {
     activity.denials.add(event);
     if (policy_ && policy_->body.witness) {
-      denied_files_.add(event.object);
+      denied_files_.add(event);
     }
   }
   if (failed && is_evaluation(event.cause) && requirement(event.domain) != nullptr &&

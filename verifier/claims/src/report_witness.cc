@@ -33,6 +33,15 @@ std::string listed(const std::string& before, const std::vector<schema::Witnesse
   return lines;
 }
 
+// Of denials that there was no room for nothing is known but their number.
+bool are_all_listed(const WitnessView& view) {
+  std::int64_t left = view.heard;
+  for (const schema::WitnessedDenial& denial : view.denials) {
+    left -= denial.count;
+  }
+  return left == 0;
+}
+
 std::string account_text(const WitnessView& view) {
   switch (view.account) {
     case WitnessAccount::kAgrees:
@@ -65,7 +74,8 @@ std::string witness_block(const IsolationReport& report) {
                    account_text(view) + ".") +
               listed("", view.denials);
       if (view.compared && view.unexplained.empty()) {
-        lines += line("each that a decision has to explain is explained by one.");
+        lines += line(std::string(are_all_listed(view) ? "" : "of those on record, ") +
+                      "each that a decision has to explain is explained by one.");
       }
       lines += listed("NO DECISION EXPLAINS ", view.unexplained);
       break;

@@ -54,7 +54,7 @@ bool is_decided(const RunFacts& facts, Domain domain) {
 }
 
 void compare(const RunFacts& facts, WitnessView& view) {
-  if (facts.denied_files().full()) {
+  if (!facts.denied_files().are_all()) {
     return;
   }
   for (const WitnessedDenial& denial : view.denials) {
@@ -101,7 +101,11 @@ void DeniedFiles::add_path(const std::string& path) {
   }
 }
 
-void DeniedFiles::add(const schema::EventObject& object) {
+void DeniedFiles::add(const schema::Event& event) {
+  const schema::EventObject& object = event.object;
+  const bool of_files =
+      event.domain == Domain::kFilesystemRead || event.domain == Domain::kFilesystemWrite;
+  unlisted_ = unlisted_ || (of_files && object.type == schema::ObjectType::kUnlisted);
   for (const auto* path : {&object.path, &object.new_path}) {
     if (*path) {
       add_path((*path)->bytes());

@@ -22,13 +22,14 @@ class RunFacts;
 // The files that refused actions of a run were about, for comparison with what the witness heard.
 class DeniedFiles {
  public:
-  // At most this many bytes of paths and inodes are kept; more, and nothing is compared.
+  // At most this many bytes of paths and inodes are kept.
   static constexpr std::size_t kMaxBytes = std::size_t{4} << 20U;
 
-  void add(const schema::EventObject& object);
+  void add(const schema::Event& event);
   // The file itself, the directory of a name that was refused, or the same inode.
   bool explain(const schema::WitnessedDenial& denial) const;
-  bool full() const { return full_; }
+  // Whether what explain() does not find is not among them.
+  bool are_all() const { return !full_ && !unlisted_; }
 
  private:
   void add_path(const std::string& path);
@@ -38,6 +39,7 @@ class DeniedFiles {
   std::set<std::uint64_t> inodes_;
   std::size_t bytes_ = 0;
   bool full_ = false;
+  bool unlisted_ = false;  // of some files it is not recorded which they were
 };
 
 enum class WitnessStanding : std::uint8_t {
