@@ -26,13 +26,15 @@ Path = tuple[dict[str, Any] | list[Any], Any, str]
 
 
 def places(value: Any, kind: str, found: list[Path]) -> None:
-    """Every (container, key, type) under a value of the type `kind`."""
+    """Every (container, key, type) under a value of the type `kind`, which an earlier change may have left as something else."""
     tables = spec.records()
     if kind.startswith("list of "):
+        if not isinstance(value, list):
+            return
         for index, item in enumerate(value):
             found.append((value, index, kind[len("list of "):]))
             places(item, kind[len("list of "):], found)
-    elif kind in tables.parts:
+    elif kind in tables.parts and isinstance(value, dict):
         fields(value, tables.parts[kind], found)
 
 
