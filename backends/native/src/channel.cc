@@ -37,7 +37,7 @@ Result<std::vector<CanaryReport>> Channel::await_canaries(std::chrono::milliseco
 Result<void> Channel::release_go(planner::ActivityEmitter emit) {
   ChannelState& state = worker_->state();
   const std::lock_guard lock(state.mutex);
-  if (!state.withheld || state.failure || state.phase != Phase::kCanary) {
+  if (!state.withheld || state.failure || state.ended || state.phase != Phase::kCanary) {
     return Error(ErrorCode::kUnavailable, "no launch child is waiting for the program");
   }
   state.emit = std::move(emit);

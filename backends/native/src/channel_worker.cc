@@ -118,10 +118,7 @@ void ChannelWorker::run() {
   }
   end_resolver();
   coalescer_.flush();
-  // Also where nobody is left: an open file keeps the credentials of who opened it, and with them
-  // the Landlock domain, whose end the kernel's audit tells (AuditWitness).
-  listener_.close();
-  publish_totals(turn == Turn::kHungUp);
+  end(turn == Turn::kHungUp);
   raise_event(ended_);
 }
 
@@ -272,8 +269,11 @@ void ChannelWorker::fail(std::string step, const Error& error) {
   state_.changed.notify_all();
 }
 
-void ChannelWorker::publish_totals(bool hung_up) {
+void ChannelWorker::end(bool hung_up) {
   const std::lock_guard lock(state_.mutex);
+  // Also where nobody is left: an open file keeps the credentials of who opened it, and with them
+  // the Landlock domain, whose end the kernel's audit tells (AuditWitness).
+  listener_.close();
   schema::ChannelTotals totals = coalescer_.totals();
   totals.present = true;
   totals.opened = true;

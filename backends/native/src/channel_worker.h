@@ -115,7 +115,7 @@ class ChannelWorker {
                                                  std::int64_t fallback_errno);
   schema::Result<void> end_launch(const seccomp_notif& call, Phase phase);
   void fail(std::string step, const schema::Error& error);
-  void publish_totals(bool hung_up);
+  void end(bool hung_up);
 
   Listener listener_;
   process::Fd report_pipe_;  // empty once its end was seen
