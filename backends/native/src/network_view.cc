@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include <netinet/in.h>
 
@@ -34,11 +35,9 @@ ActionView answered(const schema::Event& event, bool perform) {
 }
 
 // Of a denial that kills the caller.
-ActionView killing(const NetworkSpec& spec, ActionView view) {
-  if (spec.kill_on_denial && view.answer == ActionAnswer::kDenied) {
-    view.os_errno = 0;
-    view.note += std::string(view.note.empty() ? "" : "; ") + "the caller is killed";
-  }
+ActionView killing(ActionView view) {
+  view.os_errno = 0;
+  view.note += std::string(view.note.empty() ? "" : "; ") + "the caller is killed";
   return view;
 }
 
@@ -65,7 +64,8 @@ ActionView view_address(const NetworkSpec& spec, const Endpoint& endpoint) {
     view.mechanism = "resolver";
     view.note = kToOurResolver;
   }
-  return view;
+  // Not a lookup that name_resolution refuses.
+  return !verdict.perform && kills(spec, verdict.event) ? killing(std::move(view)) : view;
 }
 
 bool fits(const NetworkRule& rule, const Endpoint& endpoint) {
@@ -120,7 +120,7 @@ ActionView view_name(const NetworkSpec& spec, const Endpoint& endpoint) {
   view.rule = named != nullptr && !open ? named->id : spec.egress_default;
   view.os_errno = EACCES;
   view.note = open ? kNotLookedUp : ranges ? kByAddress : "";
-  return view;
+  return spec.kill_on_denial ? killing(std::move(view)) : view;
 }
 
 ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
@@ -132,8 +132,8 @@ ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
     view.note = endpoint.error().message();
     return view;
   }
-  return killing(spec, endpoint->kind == HostKind::kRange ? view_address(spec, *endpoint)
-                                                          : view_name(spec, *endpoint));
+  return endpoint->kind == HostKind::kRange ? view_address(spec, *endpoint)
+                                            : view_name(spec, *endpoint);
 }
 
 ActionView view_resolve(const NetworkSpec& spec, const std::string& name) {

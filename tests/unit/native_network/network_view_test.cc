@@ -42,6 +42,24 @@ TEST(NetworkViewTest, AnAddressIsViewedAsItIsJudged) {
   EXPECT_EQ(connect(requirements, "10.0.0.1:53").answer, ActionAnswer::kDenied) << "TCP is asked";
 }
 
+// A lookup that name_resolution refuses is answered, whatever becomes of a denial of the network.
+TEST(NetworkViewTest, OnlyADenialOfTheNetworkKills) {
+  Requirement open = egress({whole("network", "connect")});
+  Requirement closed = egress({});
+  open.on_denial = closed.on_denial = "kill";
+  const ActionView lookup = connect({open, no_names()}, "10.0.0.1:53");
+  EXPECT_EQ(lookup.answer, ActionAnswer::kDenied);
+  EXPECT_EQ(lookup.os_errno, EACCES);
+  EXPECT_EQ(lookup.note, "");
+  for (const char* object : {"10.0.0.1:80", "10.0.0.1:80/udp", "a.example:80"}) {
+    EXPECT_EQ(connect({open, no_names()}, object).answer, ActionAnswer::kAllowed) << object;
+    const ActionView denied = connect({closed, no_names()}, object);
+    EXPECT_EQ(denied.answer, ActionAnswer::kDenied) << object;
+    EXPECT_EQ(denied.os_errno, 0) << object;
+    EXPECT_NE(denied.note.find("the caller is killed"), std::string::npos) << object;
+  }
+}
+
 TEST(NetworkViewTest, ANameIsReachedWhereEveryAddressIs) {
   EXPECT_EQ(connect({egress({host("star", "*:443")})}, "a.example:443").rule, "star");
   EXPECT_EQ(connect({egress({whole("network", "connect")})}, "a.example:443").answer,
