@@ -136,6 +136,44 @@ class BindsTest(aasm_case.AasmCase):
         self.assertEqual(self.sockets_below("shut"), list("abcdefghi"))
         self.assertEqual(self.denied(), [])
 
+    def test_links_of_proc_on_the_way_are_the_callers(self):
+        """Where a path is too long for an address, programs bind below the descriptor of its directory."""
+        long = "open/" + "x" * 120
+        for more, deny in ((one, deny) for one in MORE for deny in (True, False)):
+            self.use(more, deny)
+            done = self.python(textwrap.dedent("""
+                import errno, json, os, socket, sys
+                os.makedirs(sys.argv[1], exist_ok=True)
+                held, deep = os.open("open", os.O_PATH), os.open(sys.argv[1], os.O_RDONLY)
+                os.chdir("open")
+                os.path.islink("way") or os.symlink("/proc/self/cwd", "way")
+                found = []
+                names = [f"/proc/self/fd/{held}/a", "/proc/self/cwd/b", f"/proc/{os.getpid()}/cwd/c", "way/d", f"/proc/self/fd/{deep}/e"]
+                for name in names if sys.argv[2] == "denied" else names[:3] + names[4:]:
+                    with socket.socket(socket.AF_UNIX) as made:
+                        made.bind(name)
+                        found.append(os.fsdecode(made.getsockname()))
+                for name in (f"/proc/self/fd/{held}/../shut/no", "/proc/self/cwd/../shut/no"):
+                    with socket.socket(socket.AF_UNIX) as made:
+                        try: made.bind(name)
+                        except OSError as error: found.append("refused" if error.errno == errno.EACCES else "there")
+                print(json.dumps(found))
+                """), long, "denied" if deny else "control")
+            self.assertEqual(done.returncode, 0, (more, deny, done.stderr))
+            here = os.path.realpath(self.work) + "/open/"
+            self.assertTrue((self.work / long / "e").is_socket())
+            self.assertEqual(self.sockets_below("open"), list("abcde" if deny else "abce"))
+            for name in self.sockets_below("open"):
+                (self.work / (long if name == "e" else "open") / name).unlink()
+            if not deny:
+                (self.work / "shut/no").unlink()
+                continue
+            self.assertEqual(json.loads(done.stdout), [here + "a", here + "b", here + "c", here + "d", "e", "refused", "refused"])
+            self.assertEqual(self.sockets_below("shut"), [])
+            made = [event["object"]["path"] for event in self.events() if event["outcome"] == "allowed" and event["operation"] == "create"
+                    and event["domain"] == "filesystem_write"]
+            self.assertLessEqual({here + name for name in "abcd"} | {f"{os.path.realpath(self.work)}/{long}/e"}, set(made))
+
     def test_who_is_connected_to_finds_the_socket(self):
         self.use("ipc")
         done = self.python(textwrap.dedent("""

@@ -84,6 +84,14 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
   if (file.result < 0) {
     return kernel_answer(static_cast<int>(-file.result));
   }
+  if (!files_.denies()) {
+    say_bound_file(call);
+    bind.directory = std::move(file.first);
+    order_bind(call, file.places[0]);
+    bind.address.clear();  // whether it may be is Landlock's to say, as of other names
+    dispatch(call);
+    return {};
+  }
   described.file.parents = directories_above(file.places[0], file.first);
   if (described.file.parents.empty()) {
     return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
@@ -100,7 +108,7 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
   }
   say_bound_file(call);
   bind.directory = std::move(file.first);
-  order_bind(call, file.places[0].last);
+  order_bind(call, file.places[0]);
   dispatch(call);
   return {};
 }
@@ -109,22 +117,28 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
 // holds that to the directory that was judged and what is below it. Where a denied place is below
 // it, the text has to be one that nobody in the tree can turn elsewhere: a name without a directory
 // before it, or the path free of links, whose directories are above the denied place and therefore
-// kept where they are (decision 0020).
-void BrokerCalls::order_bind(Brokered& call, const std::string& last) {
+// kept where they are (decision 0020). So it has where a link of proc(5) is on the way, which would
+// be one of the broker's.
+void BrokerCalls::order_bind(Brokered& call, const FoundPlace& place) {
   constexpr std::size_t kMaxPath = 107;
+  const bool whole = !ends_as_directory(place.last);
+  const bool beyond_process =
+      (place.found.flags & wire::kPlaceBeyondProcess) != 0 && !place.last.empty();
   Brokered::Bind& bind = call.bind;
   BrokerOrder& order = call.order;
-  order.rights = {bind.directory.get()};
-  order.flags |= wire::kBrokerBelow;
+  if (files_.denies()) {
+    order.rights = {bind.directory.get()};
+    order.flags |= wire::kBrokerBelow;
+  }
   order.directory = call.directory.get();
   order.name = bind.address;
   const ResolvedFile& file = bind.described.file;
   if (call.path.find('/') == std::string::npos) {
     order.directory = bind.directory.get();
-  } else if (!ends_as_directory(last) && is_above_denied(files_, directory_of(file))) {
-    const bool fits = file.path.size() <= kMaxPath;
+  } else if (beyond_process || (whole && is_above_denied(files_, directory_of(file)))) {
+    const bool fits = whole && file.path.size() <= kMaxPath;
     order.directory = bind.directory.get();
-    order.name = bind.address.substr(0, kFamilySize) + (fits ? file.path : last) + '\0';
+    order.name = bind.address.substr(0, kFamilySize) + (fits ? file.path : place.last) + '\0';
   }
 }
 

@@ -47,7 +47,8 @@ Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
   const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
   call.order.mode_mask = status.mode_mask;
   AASM_TRY(add_credentials(call));
-  if (what == NetworkCall::kBind && files_.denies()) {
+  // What begins with a link of proc(5) would be one of the broker's (brokered_bind.cc).
+  if (what == NetworkCall::kBind && (files_.denies() || path.starts_with("/proc/"))) {
     return order_bind_place(call, path);
   }
   if (what == NetworkCall::kBind) {

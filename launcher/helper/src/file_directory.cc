@@ -72,13 +72,14 @@ struct Position {
 };
 
 // Along a link that only the kernel can follow.
-long jump(const Reading& reading, Position& at, const char* name) {
+long jump(const Reading& reading, Position& at, const char* name, WalkText& text) {
   if (is_ours(reading, at.fd)) {
     return kOurs;
   }
   const long jumped = open_how(at.fd, name, 0, 0);
   if (jumped >= 0) {
     at.move(jumped);
+    text.jumped = true;
   }
   return jumped;
 }
@@ -106,7 +107,7 @@ long step(const Reading& reading, Position& at, const char* name, const char* le
     return result;
   }
   if (result == 0) {
-    result = jump(reading, at, name);
+    result = jump(reading, at, name, text);
     return result >= 0 && !join(text.ahead, left, 0, left) ? -kEnametoolong : result;
   }
   if (target[0] == '/') {

@@ -102,6 +102,7 @@ bool tell_places(FileTurn& turn) {
       named = named && place.path_size > 0;
     }
     place.flags |= found[i]->through_link ? wire::kPlaceByProcess : 0U;
+    place.flags |= found[i]->beyond_process ? wire::kPlaceBeyondProcess : 0U;
     turn.told += place.path_size;
     if (is_turn(turn, BrokerTurn::kResolve)) {
       const char* last = found[i]->last;

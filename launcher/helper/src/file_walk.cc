@@ -143,6 +143,7 @@ long find_place(const Reading& reading, const char* name, WalkText& text, Place&
   if (!join(text.rest, name, length_of(name), "")) {
     return -kEnametoolong;
   }
+  text.jumped = false;
   uint32_t links = 0;
   int start = reading.start;
   for (;;) {
@@ -159,6 +160,7 @@ long find_place(const Reading& reading, const char* name, WalkText& text, Place&
       close_fd(place.parent);
       place = Place{};
     }
+    place.beyond_process = text.jumped;
     return result;
   }
 }

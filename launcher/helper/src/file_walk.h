@@ -11,8 +11,9 @@ namespace aasm::helper {
 struct Place {
   int parent = -1;
   char last[wire::kMaxBrokerLast] = {};  // may end in a slash
-  bool through_link = false;  // `last` is a link of proc(5) that only the kernel can follow
-  bool looked_at = false;     // `found` holds, or there is nothing of that name
+  bool through_link = false;    // `last` is a link of proc(5) that only the kernel can follow
+  bool beyond_process = false;  // `parent` was reached by such a link
+  bool looked_at = false;       // `found` holds, or there is nothing of that name
   bool exists = false;
   wire::BrokerPlace found = {};
 };
@@ -39,6 +40,7 @@ inline constexpr uint32_t kMaxWalk = 3 * kMaxName;
 struct WalkText {
   char rest[kMaxWalk];
   char ahead[kMaxWalk];
+  bool jumped;  // so far, along a link that only the kernel can follow
 };
 
 // Finds the place of `name`. Returns 0 or a negative errno; then `place` has nothing open.

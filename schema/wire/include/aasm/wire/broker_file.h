@@ -86,6 +86,8 @@ struct BrokerPlace {
 inline constexpr uint32_t kPlaceByProcess = 1U << 0;
 // It has no name any more, or never had one: what its link of proc(5) says is no path.
 inline constexpr uint32_t kPlaceRemoved = 1U << 1;
+// Its directory was reached by a link of proc(5): the name leads elsewhere for another process.
+inline constexpr uint32_t kPlaceBeyondProcess = 1U << 2;
 
 // The call was not made: it was about a process of ours.
 inline constexpr uint32_t kReplyOurs = 1U << 0;
