@@ -148,7 +148,8 @@ class BindsTest(aasm_case.AasmCase):
                 os.chdir("open")
                 os.path.islink("way") or os.symlink("/proc/self/cwd", "way")
                 found = []
-                names = [f"/proc/self/fd/{held}/a", "/proc/self/cwd/b", f"/proc/{os.getpid()}/cwd/c", "way/d", f"/proc/self/fd/{deep}/e"]
+                names = [f"/proc/self/fd/{held}/a", "/proc/self/cwd/b", f"/proc/{os.getpid()}/cwd/c", "way/d", f"/proc/self/fd/{deep}/e",
+                         "/proc/self/../.." + os.getcwd() + "/f"]
                 for name in names if sys.argv[2] == "denied" else names[:3] + names[4:]:
                     with socket.socket(socket.AF_UNIX) as made:
                         made.bind(name)
@@ -162,17 +163,40 @@ class BindsTest(aasm_case.AasmCase):
             self.assertEqual(done.returncode, 0, (more, deny, done.stderr))
             here = os.path.realpath(self.work) + "/open/"
             self.assertTrue((self.work / long / "e").is_socket())
-            self.assertEqual(self.sockets_below("open"), list("abcde" if deny else "abce"))
+            self.assertEqual(self.sockets_below("open"), list("abcdef" if deny else "abcef"))
             for name in self.sockets_below("open"):
                 (self.work / (long if name == "e" else "open") / name).unlink()
             if not deny:
                 (self.work / "shut/no").unlink()
                 continue
-            self.assertEqual(json.loads(done.stdout), [here + "a", here + "b", here + "c", here + "d", "e", "refused", "refused"])
+            self.assertEqual(json.loads(done.stdout), [here + "a", here + "b", here + "c", here + "d", "e", "/proc/self/../.." + here + "f", "refused", "refused"])
             self.assertEqual(self.sockets_below("shut"), [])
             made = [event["object"]["path"] for event in self.events() if event["outcome"] == "allowed" and event["operation"] == "create"
                     and event["domain"] == "filesystem_write"]
-            self.assertLessEqual({here + name for name in "abcd"} | {f"{os.path.realpath(self.work)}/{long}/e"}, set(made))
+            self.assertLessEqual({here + name for name in "abcdf"} | {f"{os.path.realpath(self.work)}/{long}/e"}, set(made))
+
+    def test_who_stands_where_it_may_not_go_binds_by_a_path_from_the_root(self):
+        for more, deny in ((one, deny) for one in MORE for deny in (True, False)):
+            self.use(more, deny)
+            done = self.python(textwrap.dedent("""
+                import errno, os, socket
+                here = os.getcwd()
+                os.makedirs("open", exist_ok=True); os.chmod("open", 0o777)
+                os.mkdir("closed"); os.chdir("closed"); os.chmod(".", 0)
+                if os.getuid() == 0:
+                    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+                with socket.socket(socket.AF_UNIX) as made, socket.socket(socket.AF_UNIX) as other:
+                    made.bind(here + "/open/s"); made.listen(); other.connect(here + "/open/s")
+                    print(made.getsockname() == here + "/open/s")
+                with socket.socket(socket.AF_UNIX) as made:
+                    try: made.bind("relative")
+                    except OSError as error: print(errno.errorcode[error.errno])
+                os.unlink(here + "/open/s")
+                os.rmdir(here + "/closed") if os.access(here, os.W_OK) else None
+                """))
+            self.assertEqual((done.returncode, done.stdout), (0, "True\nEACCES\n"), (more, deny, done.stderr))
+            if (self.work / "closed").exists():
+                (self.work / "closed").rmdir()
 
     def test_who_is_connected_to_finds_the_socket(self):
         self.use("ipc")

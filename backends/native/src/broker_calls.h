@@ -92,7 +92,7 @@ class BrokerCalls {
   schema::Result<void> order_bind_place(Brokered& call, const std::string& path);
   void find_bind_place(Brokered& call);
   schema::Result<void> bind_in_place(Brokered& call, FileAnswer& file);
-  void order_bind(Brokered& call, const FoundPlace& place);
+  void order_bind(Brokered& call, FileAnswer& found);
   bool is_bind_over(Brokered& call, std::int64_t os_errno);
   void end_bind(Brokered& call, FileVerdict verdict, std::int64_t os_errno);
   bool admit(Brokered& call, NetworkVerdict verdict, const std::string& address = {});

@@ -75,7 +75,9 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
   Brokered::Bind& bind = call.bind;
   FileCall& described = bind.described;
   described.operations = {FileOperation::kMakeNode};
-  described.file = resolved_file(file.places[0], call.path, call.directory);
+  const process::Fd none;
+  described.file =
+      resolved_file(file.places[0], call.path, call.path[0] == '/' ? none : call.directory);
   if (file.ours) {
     FileVerdict verdict = refuse_own_process(files_, described);
     end_bind(call, std::move(verdict), EACCES);
@@ -85,9 +87,7 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
     return kernel_answer(static_cast<int>(-file.result));
   }
   if (!files_.denies()) {
-    say_bound_file(call);
-    bind.directory = std::move(file.first);
-    order_bind(call, file.places[0]);
+    order_bind(call, file);
     bind.address.clear();  // whether it may be is Landlock's to say, as of other names
     dispatch(call);
     return {};
@@ -106,9 +106,7 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
     end_bind(call, judge_outcome(files_, described, EACCES), EACCES);
     return {};
   }
-  say_bound_file(call);
-  bind.directory = std::move(file.first);
-  order_bind(call, file.places[0]);
+  order_bind(call, file);
   dispatch(call);
   return {};
 }
@@ -119,23 +117,28 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
 // before it, or the path free of links, whose directories are above the denied place and therefore
 // kept where they are (decision 0020). So it has where a link of proc(5) is on the way, which would
 // be one of the broker's.
-void BrokerCalls::order_bind(Brokered& call, const FoundPlace& place) {
+void BrokerCalls::order_bind(Brokered& call, FileAnswer& found) {
   constexpr std::size_t kMaxPath = 107;
+  const FoundPlace& place = found.places[0];
   const bool whole = !ends_as_directory(place.last);
   const bool beyond_process =
       (place.found.flags & wire::kPlaceBeyondProcess) != 0 && !place.last.empty();
   Brokered::Bind& bind = call.bind;
+  bind.directory = std::move(found.first);
+  say_bound_file(call);
   BrokerOrder& order = call.order;
+  const ResolvedFile& file = bind.described.file;
+  bool above_denied = false;
   if (files_.denies()) {
+    above_denied = whole && is_above_denied(files_, directory_of(file));
     order.rights = {bind.directory.get()};
     order.flags |= wire::kBrokerBelow;
   }
   order.directory = call.directory.get();
   order.name = bind.address;
-  const ResolvedFile& file = bind.described.file;
   if (call.path.find('/') == std::string::npos) {
     order.directory = bind.directory.get();
-  } else if (beyond_process || (whole && is_above_denied(files_, directory_of(file)))) {
+  } else if (beyond_process || above_denied) {
     const bool fits = whole && file.path.size() <= kMaxPath;
     order.directory = bind.directory.get();
     order.name = bind.address.substr(0, kFamilySize) + (fits ? file.path : place.last) + '\0';

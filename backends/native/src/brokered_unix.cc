@@ -42,6 +42,10 @@ void order_look_up(const BrokeredCall& call, wire::BrokerFile wanted, const std:
 Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
                                           const std::string& path) {
   call.directory = AASM_TRY(caller_directory(call.tid));
+  if (path[0] == '/') {
+    // The caller need not be permitted to go where it stands.
+    call.directory = AASM_TRY(process::open_file("/", O_PATH | O_DIRECTORY));
+  }
   call.order.directory = call.directory.get();
   call.order.flags |= wire::kBrokerOwnThread;
   const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
