@@ -36,9 +36,10 @@ class EventBudget {
   // An entry of more than 4 KiB counts for several.
   void take(const schema::Event& event, std::size_t bytes, Pace::Clock::time_point now) {
     constexpr std::size_t kBytes = 4096;
+    const std::size_t entries = 1 + bytes / kBytes;
     const auto interval = is_denial(event) ? limits_.denied_interval : limits_.others_interval;
     paces_.try_emplace(Key(event.domain, event.outcome), burst_of(event), interval)
-        .first->second.take(now, static_cast<double>(1 + bytes / kBytes));
+        .first->second.take(now, static_cast<double>(entries));
   }
 
  private:
