@@ -181,8 +181,11 @@ void ReceiptCheck::check_authorship(RecordView& view) {
   }
   const schema::KeyId id = ledger_format::key_id(*signer);
   if (view.envelope->key != id) {
-    findings_.add(FindingCode::kWrongSigner, seq,
-                  {.expected = id.hex(), .actual = view.envelope->key.hex()});
+    const bool of_host = view.envelope->kind.starts_with("key.") ||
+                         (view.kind && ledger_format::is_signed_by_host(*view.kind));
+    findings_.add(of_host && keys_.skipped_key_record() ? FindingCode::kSignerAfterSkippedKey
+                                                        : FindingCode::kWrongSigner,
+                  seq, {.expected = id.hex(), .actual = view.envelope->key.hex()});
     return;
   }
   view.signer = signer;
@@ -232,6 +235,9 @@ void ReceiptCheck::check_record(const ReceiptRecord& record) {
   }
   if (!view.body_fault.empty()) {
     findings_.add(FindingCode::kBodyMalformed, view.raw.seq, {.actual = view.body_fault});
+    if (view.envelope->kind.starts_with("key.")) {
+      keys_.skip_key_record();
+    }
     return;
   }
   check_position(view, record);

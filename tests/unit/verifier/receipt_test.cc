@@ -275,6 +275,17 @@ TEST(ForgedReceiptTest, ASkippedKeyRecordIsInconclusive) {
   EXPECT_EQ(codes(report), Codes{"record_skipped"});
 }
 
+// It may have brought in the key that signs what comes behind it.
+TEST(ForgedReceiptTest, AnotherSignerBehindASkippedKeyRecordIsInconclusive) {
+  Forge forge;
+  forge.add_unknown("key.delegated", forge.keys().host);
+  forge.add_short_run(1);
+  forge.at(2).signer = &forge.keys().log;
+  const VerifyReport report = judge_receipt(ForgedReceipt(forge).over({0, 1, 2, 3}), forge);
+  EXPECT_EQ(codes(report), (Codes{"record_skipped", "signer_after_skipped_key"}));
+  EXPECT_EQ(report.verdict, Verdict::kInconclusive);
+}
+
 TEST(ForgedReceiptTest, AnotherLogKeyIsFailed) {
   const Forge forge = two_runs();
   Receipt receipt = ForgedReceipt(forge).over({0, 3, 4});
