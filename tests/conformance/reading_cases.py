@@ -90,6 +90,24 @@ def receipt_whose_record_0_names_another_origin(comparison: Comparison) -> Found
         "bad_signature", "origin_mismatch", "receipt_not_included"]
 
 
+def checkpoint_row_without_a_frontier(comparison: Comparison) -> Found:
+    """A row of its size all the same: it is malformed, and no other is missing for it."""
+    target = comparison.place / "no-frontier.db"
+    comparison.snapshot(comparison.ledgers.short, target)
+    kept = "SELECT sql FROM sqlite_schema WHERE name='checkpoints'"
+    connection = sqlite3.connect(target, isolation_level=None)
+    [(table,)] = connection.execute(kept).fetchall()
+    change = "UPDATE checkpoints SET frontier=NULL WHERE size=(SELECT size FROM checkpoints ORDER BY size LIMIT 1 OFFSET 1)"
+    for sql, then in ((table.replace("frontier BLOB NOT NULL", "frontier BLOB"), change), (table, "SELECT 1")):
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute("UPDATE sqlite_schema SET sql=? WHERE name='checkpoints'", (sql,))
+        connection.close()
+        connection = sqlite3.connect(target, isolation_level=None)
+        connection.execute(then)
+    connection.close()
+    return comparison.compare(target, comparison.ledgers.trust), ["checkpoint_frontier", "checkpoint_malformed", "database_corrupt"]
+
+
 def receipt_with_another_run_in_front(comparison: Comparison) -> Found:
     """It stays one of the first run, whose key the second run's end was not signed with."""
     ledgers, (first, second) = comparison.ledgers, comparison.ledgers.receipts[:2]
@@ -107,4 +125,4 @@ def receipt_with_another_run_in_front(comparison: Comparison) -> Found:
 CASES: tuple[Callable[[Comparison], Found], ...] = (
     head_changed_that_a_later_log_key_signed, head_signed_by_one_log_key_and_badly_in_the_name_of_a_later_one,
     policy_recorded_after_the_denial, tail_of_records_without_their_opening, receipt_whose_record_0_names_another_origin,
-    receipt_with_another_run_in_front)
+    checkpoint_row_without_a_frontier, receipt_with_another_run_in_front)

@@ -41,9 +41,12 @@ class Checkpoints:
         self.keys, self.skipped_from = keys, skipped_from
         for size, note, frontier in rows:
             seq = size - 1
-            if type(size) is not int or type(note) is not bytes or type(frontier) is not bytes or size < 1:
+            if type(size) is not int or size < 1:
                 self.findings.add("checkpoint_malformed", -1)
                 continue
+            if type(note) is not bytes or type(frontier) is not bytes:
+                self._keep_text(size, note)
+                note, frontier = b"", b""
             self.sizes.append(size)
             self.raw[size] = note
             root, edge = trees[size]
@@ -52,6 +55,13 @@ class Checkpoints:
                 self.findings.add("checkpoint_frontier", seq, frontier.hex(), edge.hex())
             if healthy:
                 self.good.append(size)
+
+    def _keep_text(self, size: int, data: Any) -> None:
+        """What a row says that is not judged."""
+        try:
+            self.notes[size] = Note.parse(data if type(data) is bytes else b"")
+        except NoteError:
+            return
 
     def _note(self, size: int, data: bytes, root: bytes, seq: int) -> bool:
         try:
