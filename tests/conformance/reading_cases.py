@@ -122,7 +122,21 @@ def receipt_with_another_run_in_front(comparison: Comparison) -> Found:
         "receipt_not_included", "receipt_record_unexpected", "wrong_signer"]
 
 
+def receipt_of_another_first_line(comparison: Comparison) -> Found:
+    """Its first 16 bytes are those of a receipt."""
+    target = comparison.place / "reworked"
+    target.write_bytes(b"c2sp.org/tlog-prAAf@v1" + comparison.ledgers.receipts[0][22:])
+    return comparison.compare(target, comparison.ledgers.trust), ["receipt_malformed"]
+
+
+def file_that_begins_as_a_receipt_for_15_bytes(comparison: Comparison) -> Found:
+    target = comparison.place / "reworked"
+    target.write_bytes(b"c2sp.org/tlog-pA" + comparison.ledgers.receipts[0][16:])
+    return comparison.compare(target, comparison.ledgers.trust), ["target_not_recognised"]
+
+
 CASES: tuple[Callable[[Comparison], Found], ...] = (
     head_changed_that_a_later_log_key_signed, head_signed_by_one_log_key_and_badly_in_the_name_of_a_later_one,
     policy_recorded_after_the_denial, tail_of_records_without_their_opening, receipt_whose_record_0_names_another_origin,
-    checkpoint_row_without_a_frontier, receipt_with_another_run_in_front)
+    checkpoint_row_without_a_frontier, receipt_of_another_first_line, file_that_begins_as_a_receipt_for_15_bytes,
+    receipt_with_another_run_in_front)

@@ -18,7 +18,7 @@ namespace aasm::verifier {
 namespace {
 
 constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
-constexpr std::string_view kReceiptMagic = "c2sp.org/tlog-p";  // tlog-proof@v1
+constexpr std::string_view kReceiptMagic = "c2sp.org/tlog-pr";  // oof@v1: 16 bytes
 // At the end of a rollback journal that names a super-journal (SQLite fileformat, section 3).
 constexpr std::array<std::uint8_t, 8> kJournalMagic = {0xd9, 0xd5, 0x05, 0xf9,
                                                        0x20, 0xa1, 0x63, 0xd7};

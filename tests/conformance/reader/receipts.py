@@ -16,7 +16,7 @@ from .scan import Scan
 if TYPE_CHECKING:
     from .verify import Options
 
-MAGIC = b"c2sp.org/tlog-proof@"
+MAGIC = b"c2sp.org/tlog-pr"  # the first 16 bytes
 FIRST_LINE = "c2sp.org/tlog-proof@v1"
 INDEX = re.compile(r"index (0|[1-9][0-9]{0,15})\Z")
 MEMBERS = {"dsse", "index", "path"}
