@@ -16,8 +16,6 @@ namespace {
 
 using schema::Control;
 using schema::Domain;
-using schema::Purpose;
-using schema::Requirement;
 using wire::Step;
 
 // Landlock cannot take a path out of a grant: the control `files` does.
