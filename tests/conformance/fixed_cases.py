@@ -12,6 +12,7 @@ import network_scenarios
 import part_scenarios
 import promise_scenarios
 import reading_cases
+import unknown_kinds
 import witness_scenarios
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def cases(comparison: Comparison) -> Iterator[Case]:
     for parts in part_scenarios.SCENARIOS:
         wanted = part_scenarios.FOUND.get(parts, [])
         yield lambda parts=parts, wanted=wanted: _stated(comparison, parts, wanted)  # type: ignore[misc]
-    for reading in reading_cases.CASES:
+    for reading in (*reading_cases.CASES, *unknown_kinds.CASES):
         yield lambda reading=reading: _reading(comparison, reading)  # type: ignore[misc]
     for known in comparison.known:
         yield lambda known=known: _known(comparison, known)  # type: ignore[misc]

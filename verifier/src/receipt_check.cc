@@ -44,7 +44,8 @@ class ReceiptCheck {
   void check_quorum();
   void check_record(const ReceiptRecord& record);
   void check_position(const RecordView& view, const ReceiptRecord& record);
-  std::optional<schema::PublicKey> signer_of(const RecordView& view);
+  bool is_of_host(const RecordView& view) const;
+  std::optional<schema::PublicKey> signer_of(const RecordView& view) const;
   void check_authorship(RecordView& view);
   void note_key_record(const RecordView& view);
   void note_body(const RecordView& view);
@@ -166,10 +167,14 @@ void ReceiptCheck::check_position(const RecordView& view, const ReceiptRecord& r
   }
 }
 
-// Who must have signed the record, by its kind; run.opened comes before run.closed.
-std::optional<schema::PublicKey> ReceiptCheck::signer_of(const RecordView& view) {
-  const bool by_host = !view.kind || ledger_format::is_signed_by_host(*view.kind);
-  return by_host ? keys_.signer_of(view.body ? &*view.body : nullptr) : run_.key();
+// Who must have signed the record, by its kind; run.opened comes before run.closed. Of an unknown
+// kind it is the run key if the record is of the run and names it.
+bool ReceiptCheck::is_of_host(const RecordView& view) const {
+  return view.kind ? ledger_format::is_signed_by_host(*view.kind) : !run_.names_its_key(view);
+}
+
+std::optional<schema::PublicKey> ReceiptCheck::signer_of(const RecordView& view) const {
+  return is_of_host(view) ? keys_.signer_of(view.body ? &*view.body : nullptr) : run_.key();
 }
 
 void ReceiptCheck::check_authorship(RecordView& view) {
@@ -181,11 +186,9 @@ void ReceiptCheck::check_authorship(RecordView& view) {
   }
   const schema::KeyId id = ledger_format::key_id(*signer);
   if (view.envelope->key != id) {
-    const bool of_host = view.envelope->kind.starts_with("key.") ||
-                         (view.kind && ledger_format::is_signed_by_host(*view.kind));
-    findings_.add(of_host && keys_.skipped_key_record() ? FindingCode::kSignerAfterSkippedKey
-                                                        : FindingCode::kWrongSigner,
-                  seq, {.expected = id.hex(), .actual = view.envelope->key.hex()});
+    const bool skipped = keys_.skipped_key_record() && is_of_host(view);
+    findings_.add(skipped ? FindingCode::kSignerAfterSkippedKey : FindingCode::kWrongSigner, seq,
+                  {.expected = id.hex(), .actual = view.envelope->key.hex()});
     return;
   }
   view.signer = signer;

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "aasm/crypto/ed25519.h"
+#include "aasm/ledger_format/keys.h"
 
 namespace aasm::verifier {
 
@@ -54,6 +55,10 @@ bool ReceiptRun::note_closed(const RecordView& view, const schema::RunClosed& cl
   said_.actions = closed.channel.actions;
   said_.dropped = closed.channel.dropped;
   return true;
+}
+
+bool ReceiptRun::names_its_key(const RecordView& view) const {
+  return key_ && view.envelope->run == run_ && view.envelope->key == ledger_format::key_id(*key_);
 }
 
 void ReceiptRun::check_presence() {

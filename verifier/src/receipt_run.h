@@ -23,6 +23,9 @@ class ReceiptRun {
   // The key that signs the run's records, once run.opened was met.
   const std::optional<schema::PublicKey>& key() const { return key_; }
 
+  // Whether the record is of this run and names the key that signs its records.
+  bool names_its_key(const RecordView& view) const;
+
   void check_presence();
 
   const ReceiptOutcome& said() const { return said_; }

@@ -7,6 +7,7 @@
 #include "aasm/ledger_format/origin.h"
 #include "aasm/schema/json_check.h"
 #include "aasm/schema/json_write.h"
+#include "aasm/schema/record.h"
 #include "aasm/schema/time.h"
 
 #include "envelope_rules.h"
@@ -98,8 +99,10 @@ bool is_boot_id(std::string_view text) {
 }
 
 bool run_fits(std::string_view kind, bool has_run) {
-  const std::optional<RecordKind> known = parse_record_kind(kind);
-  return !known || has_run != is_ledger_kind(*known);
+  if (has_run) {
+    return !schema::is_ledger_kind(kind);
+  }
+  return schema::is_ledger_kind(kind) || !parse_record_kind(kind);
 }
 
 }  // namespace detail

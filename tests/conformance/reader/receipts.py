@@ -20,6 +20,7 @@ MAGIC = b"c2sp.org/tlog-pr"  # the first 16 bytes
 FIRST_LINE = "c2sp.org/tlog-proof@v1"
 INDEX = re.compile(r"index (0|[1-9][0-9]{0,15})\Z")
 MEMBERS = {"dsse", "index", "path"}
+LAST = 2**64  # a size behind every change of keys
 
 
 class ReceiptError(Exception):
@@ -134,11 +135,11 @@ def _note(scan: Scan, keys: KeyState, receipt: Receipt, options: Options) -> Non
     check_pins(keys, options.trust, options.explicit, findings)
     if note.origin != keys.origin:
         findings.add("checkpoint_origin", actual=note.origin)
-    fault = log_fault(note, keys.log_key(note.size))
+    fault = log_fault(note, keys.log_key(LAST))
     if fault:
-        findings.add(fault)
+        findings.add("signer_after_skipped_key" if fault == "checkpoint_unsigned" and scan.skipped_key else fault)
     if not fault:
-        scan.revocations.signed(keys.log_at(note.size), note.size - 1, note.size - 1)
+        scan.revocations.signed(keys.log_at(LAST), note.size - 1, note.size - 1)
     cosigned = cosigners(note, options.trust, -1, findings)
     check_quorum(cosigned, options.trust, findings)
     asked = options.trust is not None and options.trust.quorum not in (None, "none")
@@ -151,9 +152,8 @@ def _run(scan: Scan, receipt: Receipt) -> None:
     """After record 0: run.opened, then run.closed of that run as the last record."""
     findings, opened, closed = scan.findings, None, False
     for entry in receipt.entries[1:]:
-        key = bytes.fromhex(opened.statement.body["run_key"]) if opened else None
-        record = scan.single(entry.index, entry.payload, entry.keyid, entry.signature, key)
-        if record is None or not record.known or record.statement.kind.startswith("key."):
+        record = scan.single(entry.index, entry.payload, entry.keyid, entry.signature, opened)
+        if record is None or record.statement.kind.startswith("key."):
             continue
         kind = record.statement.kind
         if kind == "run.opened" and opened is None:

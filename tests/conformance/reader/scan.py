@@ -37,6 +37,7 @@ class Record:
     signed: bool = False
     derivable: bool = True
     known: bool = True
+    by_host: bool = False
 
 
 @dataclass
@@ -77,8 +78,8 @@ class Scan:
         self.previous = leaf
         self._payload(position, seq, prev, leaf, payload, keyid, signature)
 
-    def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, run_key: bytes | None) -> Record | None:
-        """One record of a receipt: its neighbours are not at hand."""
+    def single(self, seq: int, payload: bytes, keyid: bytes, signature: bytes, opened: Record | None) -> Record | None:
+        """One record of a receipt: its neighbours are not at hand. `opened` is the receipt's run.opened, once it was met."""
         statement = self.statement(seq, payload)
         if statement is None:
             return None
@@ -86,11 +87,11 @@ class Scan:
         if seq == 0:
             self._genesis(record)
         self._envelope(record, statement.prev, keyid)
-        self._body(record)
+        self._body(record, of_receipt=True)
         if statement.known and not record.known:
             self._follow(record)
             return None
-        signer = self._signer(record) if run_key is None or host_signs(statement.kind) else run_key
+        signer = self._signer(record, opened)
         record.signed = self._signature(record, payload, signature, signer)
         self._follow(record)
         return record
@@ -165,10 +166,12 @@ class Scan:
             if not holds:
                 self.findings.add(code, seq)
 
-    def _body(self, record: Record) -> None:
+    def _body(self, record: Record, of_receipt: bool = False) -> None:
         statement = record.statement
         if not statement.known:
             record.known = False
+            if of_receipt and not statement.kind.startswith("key."):
+                return  # it has no place in a receipt, whatever it is
             self.skipped += 1
             self.findings.add("record_skipped", record.seq, statement.kind)
             return
@@ -178,13 +181,28 @@ class Scan:
             return
         statement.body = bodies.known(statement.kind, statement.body)
 
-    def _signer(self, record: Record) -> bytes | None:
+    def _run_key(self, statement: Statement, opened: Record | None) -> bytes | None:
+        """The key of the record's run; in a receipt of its one run, of which a record of an unknown kind has to be."""
+        if opened is None:
+            run = self.runs.get(statement.run)
+            return run.key if run else None
+        other = not statement.known and statement.run != opened.statement.run
+        return None if other else bytes.fromhex(opened.statement.body["run_key"])
+
+    def _host_is_asked(self, statement: Statement, run_key: bytes | None) -> bool:
+        """Who signs an unknown kind is unknown too: of the two keys it may be, it names one."""
+        if statement.known:
+            return host_signs(statement.kind)
+        return run_key is None or statement.key != keys.keyid(run_key)
+
+    def _signer(self, record: Record, opened: Record | None = None) -> bytes | None:
         statement = record.statement
-        if host_signs(statement.kind) or not statement.run:
-            own = key_changes.new_host(statement.kind, statement.body) if record.known else None
-            return (own or self.keys.host) if self.keys else None
-        run = self.runs.get(statement.run)
-        return run.key if run else None
+        run_key = self._run_key(statement, opened)
+        record.by_host = self._host_is_asked(statement, run_key)
+        if not record.by_host:
+            return run_key
+        own = key_changes.new_host(statement.kind, statement.body) if record.known else None
+        return (own or self.keys.host) if self.keys else None
 
     def _signature(self, record: Record, payload: bytes, signature: bytes, signer: bytes | None) -> bool:
         statement = record.statement
@@ -193,7 +211,7 @@ class Scan:
             record.derivable = not self.skipped_key
             return False
         if statement.key != keys.keyid(signer):
-            skipped = self.skipped_key and (host_signs(statement.kind) or not statement.run)
+            skipped = self.skipped_key and record.by_host
             code = "signer_after_skipped_key" if skipped else "wrong_signer"
             self.findings.add(code, record.seq, statement.key.hex(), keys.keyid(signer).hex())
             record.derivable = not self.skipped_key

@@ -18,7 +18,6 @@ BOOT = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 ORIGIN = re.compile(rf"(?=.{{1,253}}/ledger/){LABEL}(?:\.{LABEL})*/ledger/[0-9a-f]{{16}}\Z")
 LAST_WALL = "2262-04-11T23:47:16.854775807Z"
-HOST_KINDS = ("ledger.created", "key.rotated", "key.replaced", "key.revoked")
 STATEMENT = {"_type", "subject", "predicateType", "predicate"}
 ENVELOPE = {"v", "log", "seq", "prev", "run", "kind", "wall", "mono_ns", "boot", "key"}
 TYPE = "https://in-toto.io/Statement/v1"
@@ -114,8 +113,8 @@ def parse(payload: bytes) -> Statement:
     for name, pattern in (("kind", KIND), ("boot", BOOT), ("log", ORIGIN)):
         _need(bool(pattern.match(aasm[name])), name)
     _need(aasm["run"] == "" or bool(RUN.match(aasm["run"])), "run id")
-    if aasm["kind"] in HOST_KINDS or aasm["kind"] in spec.records().kinds:
-        _need((aasm["run"] == "") == (aasm["kind"] in HOST_KINDS), "run and kind")
+    if ledger_kind(aasm["kind"]) or aasm["kind"] in spec.records().kinds:
+        _need((aasm["run"] == "") == ledger_kind(aasm["kind"]), "run and kind")
     _need(whole["predicateType"] == f"urn:aasm:attestation:{aasm['kind']}:v1", "predicateType")
     subject = _subject(whole["subject"])
     return Statement(aasm["log"], aasm["seq"], bytes.fromhex(aasm["prev"]), aasm["run"], aasm["kind"], aasm["wall"],

@@ -366,10 +366,21 @@ TEST(EnvelopeParseTest, AnUnknownMemberOfTheBodyIsLeftToTheReaderOfTheBody) {
 
 TEST(EnvelopeParseTest, AnUnknownKindParsesWithOrWithoutARun) {
   Envelope envelope = run_envelope();
-  envelope.kind = "ledger.pruned";
+  envelope.kind = "future.kind";
   EXPECT_EQ(fault_of(build_payload(envelope, empty_body()).value()), "none");
   envelope.run = {};
   EXPECT_EQ(fault_of(build_payload(envelope, empty_body()).value()), "none");
+}
+
+TEST(EnvelopeParseTest, AnUnknownKindOfTheLedgerHasNoRun) {
+  Envelope envelope = run_envelope();
+  for (const char* kind : {"ledger.pruned", "key.renamed"}) {
+    envelope.kind = kind;
+    envelope.run = run_envelope().run;
+    EXPECT_FALSE(build_payload(envelope, empty_body()));
+    envelope.run = {};
+    EXPECT_EQ(fault_of(build_payload(envelope, empty_body()).value()), "none");
+  }
 }
 
 TEST(EnvelopeParseTest, AnUnknownKindMayBeNoncanonicalAndSaysSo) {

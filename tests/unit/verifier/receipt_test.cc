@@ -286,6 +286,17 @@ TEST(ForgedReceiptTest, AnotherSignerBehindASkippedKeyRecordIsInconclusive) {
   EXPECT_EQ(report.verdict, Verdict::kInconclusive);
 }
 
+// Whoever signed it of those who may.
+TEST(ForgedReceiptTest, ARecordOfAnUnknownKindIsUnexpectedAndNoMore) {
+  for (const bool by_host : {true, false}) {
+    Forge forge;
+    forge.add_short_run(1);  // 1, 2
+    forge.add_unknown("agent.thought", by_host ? forge.keys().host : forge.run_key(1), 1);
+    const VerifyReport report = judge_receipt(ForgedReceipt(forge).over({0, 1, 2, 3}), forge);
+    EXPECT_EQ(codes(report), (Codes{"receipt_index_mismatch", "receipt_record_unexpected"}));
+  }
+}
+
 TEST(ForgedReceiptTest, AnotherLogKeyIsFailed) {
   const Forge forge = two_runs();
   Receipt receipt = ForgedReceipt(forge).over({0, 3, 4});
