@@ -31,6 +31,10 @@ process::Fd open_directory(int at, const std::string& name) {
   return process::Fd(::openat(at, name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+bool lacks_room(int os_errno) {
+  return os_errno == EMFILE || os_errno == ENFILE || os_errno == ENOMEM;
+}
+
 // Without a descriptor of it the directory is what the path says, if the file is there.
 process::Fd directory_by_path(const FoundPlace& place) {
   const std::size_t slash = place.path.rfind('/');
@@ -141,6 +145,9 @@ std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd
     }
     above.push_back(*id);
     current = open_directory(current.get(), "..");
+    if (!current && lacks_room(errno)) {
+      return {};
+    }
   }
   return above;
 }

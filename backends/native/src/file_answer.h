@@ -37,7 +37,8 @@ schema::Result<FileAnswer> read_file_answer(BrokerAnswer answer);
 // What a name that begins at `start` was found to be, without the directories above it.
 ResolvedFile resolved_file(const FoundPlace& place, std::string name, const process::Fd& start);
 
-// The directories above a place, nearest first, by identity.
+// The directories above a place, nearest first, by identity. None when there is no room to open
+// them all: half a way is none.
 std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd& directory);
 
 }  // namespace aasm::backend_native

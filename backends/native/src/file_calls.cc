@@ -209,20 +209,27 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
     return {};
   }
   if (is_execution(call.request.call)) {
-    end_execution(call, file);
-    return {};
+    return end_execution(call, file);
   }
   return end_made(call, file);
+}
+
+// Without its directories no place is judged where they have a say.
+Result<void> FileCalls::check_parents(const FileCall& described) const {
+  const auto lacks = [this](const ResolvedFile& file) {
+    return !file.path.empty() && file.parents.empty() && wants_parents(spec_, file.path);
+  };
+  if (lacks(described.file) || (described.other && lacks(*described.other))) {
+    return Error(ErrorCode::kConflict, "the directories above it cannot be opened", EACCES);
+  }
+  return {};
 }
 
 // The names are looked up: what they lead to is held by descriptors.
 Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
   call.described = describe(call, answer);
-  const ResolvedFile& file = call.described.file;
-  if (wants_parents(spec_, file.path) && !file.path.empty() && file.parents.empty()) {
-    return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
-  }
-  if (changes_attributes(call.request) && is_own_process(file.path)) {
+  AASM_TRY(check_parents(call.described));
+  if (changes_attributes(call.request) && is_own_process(call.described.file.path)) {
     refuse_own(call, answer);
     return {};
   }
@@ -293,9 +300,12 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
 }
 
 // The broker's kernel has been asked.
-void FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
+Result<void> FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
   const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
   call.described = describe(call, answer);
+  if (os_errno == 0) {
+    AASM_TRY(check_parents(call.described));
+  }
   FileVerdict verdict = spec_.observes() ? observe_execution(spec_, call.described, os_errno)
                         : os_errno == 0  ? judge_execution(spec_, call.described)
                                          : blame_refusal(spec_, call.described, os_errno);
@@ -305,6 +315,7 @@ void FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
     call.events.push_back(std::move(verdict.event));
   }
   finish(call, answered);
+  return {};
 }
 
 // The call is not to be used afterwards.

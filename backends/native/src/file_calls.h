@@ -74,8 +74,9 @@ class FileCalls {
   schema::Result<void> judge(InFlight& call, FileAnswer& answer);
   schema::Result<void> make_judged(InFlight& call, FileAnswer& answer);
   schema::Result<void> end_made(InFlight& call, FileAnswer& answer);
-  void end_execution(InFlight& call, const FileAnswer& answer);
+  schema::Result<void> end_execution(InFlight& call, const FileAnswer& answer);
   FileCall describe(const InFlight& call, const FileAnswer& answer) const;
+  schema::Result<void> check_parents(const FileCall& described) const;
   schema::Result<void> check_terminal(const InFlight& call, const FileAnswer& answer) const;
   void fail(InFlight& call, const schema::Error& error);
   void note_fault(InFlight& call, std::int64_t os_errno);
