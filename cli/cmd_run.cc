@@ -228,7 +228,7 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
   const std::string own_ledger =
       command.common.ledger.empty() ? launch.home.ledger() : command.common.ledger;
   const OwnFiles before = OwnFiles::look(launch.home, own_ledger);
-  request.notice = [&] { return OwnFiles::look(launch.home, own_ledger).changed_since(before); };
+  request.notice = [&] { return before.change(); };
   request.settle = [&ledger] { ledger.settle(); };
   launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
   const claims::RunFacts& facts = live.facts();

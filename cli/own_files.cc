@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <system_error>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <vector>
@@ -15,7 +17,7 @@ namespace {
 std::string attributes_of(const std::string& path, bool with_time) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0) {
-    return "missing";
+    return errno == ENOENT ? "missing" : std::string("unreadable: ") + std::strerror(errno);
   }
   std::ostringstream out;
   out << "owner " << info.st_uid << ", group " << info.st_gid << ", mode " << std::oct
@@ -31,7 +33,7 @@ std::string attributes_of(const std::string& path, bool with_time) {
 OwnFiles OwnFiles::look(const Home& home, const std::string& ledger) {
   OwnFiles own;
   for (const std::string& path : {home.root(), ledger, home.heads()}) {
-    own.state_[path] = attributes_of(path, false);
+    own.add(path, false);
   }
   std::vector<std::string> at_rest = {home.keys(), home.trust(), home.trust_keys()};
   std::error_code error;
@@ -40,19 +42,23 @@ OwnFiles OwnFiles::look(const Home& home, const std::string& ledger) {
     at_rest.push_back(entry->path().string());
   }
   for (const std::string& path : at_rest) {
-    own.state_[path] = attributes_of(path, true);
+    own.add(path, true);
   }
   return own;
 }
 
-std::string OwnFiles::changed_since(const OwnFiles& before) const {
-  for (const auto& [path, was] : before.state_) {
-    const auto now = state_.find(path);
-    const std::string is = now == state_.end() ? "missing" : now->second;
-    if (is != was) {
+void OwnFiles::add(const std::string& path, bool with_time) {
+  state_[path] = {with_time, attributes_of(path, with_time)};
+}
+
+// Each by itself: a folder that cannot be listed now says nothing of what is in it.
+std::string OwnFiles::change() const {
+  for (const auto& [path, was] : state_) {
+    const std::string is = attributes_of(path, was.with_time);
+    if (is != was.attributes) {
       std::string text = "attributes of aasm's own files changed during the run: ";
       text += schema::escape_for_display(path) + ": ";
-      text += was + "; then ";
+      text += was.attributes + "; then ";
       return text += is;
     }
   }

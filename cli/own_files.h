@@ -15,11 +15,18 @@ class OwnFiles {
  public:
   static OwnFiles look(const Home& home, const std::string& ledger);
 
-  // One sentence when they differ from `before`, else empty.
-  std::string changed_since(const OwnFiles& before) const;
+  // One sentence when one that was seen is no longer what it was, else empty.
+  std::string change() const;
 
  private:
-  std::map<std::string, std::string> state_;  // by path
+  struct State {
+    bool with_time = false;
+    std::string attributes;
+  };
+
+  void add(const std::string& path, bool with_time);
+
+  std::map<std::string, State> state_;  // by path
 };
 
 }  // namespace aasm::cli
