@@ -16,7 +16,6 @@
 namespace aasm::launcher {
 namespace {
 
-using schema::Error;
 using schema::Result;
 using schema::RunEnding;
 

@@ -11,8 +11,6 @@
 namespace aasm::ledger_format {
 namespace {
 
-using Words = std::vector<std::string_view>;
-
 schema::Result<void> add_root(TrustKeys& keys, const detail::TrustLine& line) {
   if (line.words.size() != 3) {
     return detail::at_line(line.number, "expected: root <origin> <vkey>");

@@ -10,8 +10,6 @@ namespace aasm::backend_native::testing {
 namespace {
 
 using schema::RunEnding;
-using ::testing::AnyOf;
-using ::testing::Eq;
 
 using ProtectionTest = ConfinedTest;
 

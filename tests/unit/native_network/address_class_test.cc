@@ -6,7 +6,6 @@ namespace aasm::backend_native {
 namespace {
 
 using schema::AddressClass;
-using testing::Bytes;
 
 InternetAddress address(const char* text) {
   InternetAddress made;

@@ -13,8 +13,6 @@ namespace {
 
 using schema::Domain;
 using schema::PolicyState;
-using schema::RuleEffect;
-using schema::SelectorType;
 using testing::FakeHost;
 using testing::lowered;
 

@@ -17,8 +17,6 @@ namespace {
 using schema::CandidateVerdict;
 using schema::Domain;
 using schema::IsolationClass;
-using schema::LaunchRefusal;
-using schema::PolicyState;
 using testing::FakeBackend;
 
 schema::CapabilityProbed good() {

@@ -22,7 +22,6 @@ namespace {
 
 using Codes = std::set<std::string>;
 using ledger_format::Receipt;
-using ledger_format::ReceiptRecord;
 
 // The receipt of the last of two runs, by the real writer.
 class ReceiptTest : public testing::Test {
