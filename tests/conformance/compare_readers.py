@@ -30,6 +30,7 @@ import file_scenarios
 import network_scenarios
 import origin_scenarios
 import outside_mutations
+import page_mutations
 import part_scenarios
 import promise_scenarios
 import revocation_scenarios
@@ -42,7 +43,7 @@ from ledgers import Ledgers
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHAPES = (("body", 38), ("rows", 19), ("bytes", 11), ("wal", 4), ("receipt", 7), ("trust", 4), ("head", 3),
-          *((name, share) for name, _shape, share in outside_mutations.SHAPES))
+          *((name, share) for name, _shape, share in outside_mutations.SHAPES + page_mutations.SHAPES))
 SCENARIOS = (scenarios.SCENARIOS + promise_scenarios.SCENARIOS + network_scenarios.SCENARIOS + file_scenarios.SCENARIOS + key_scenarios.SCENARIOS
              + revocation_scenarios.SCENARIOS + part_scenarios.SCENARIOS + origin_scenarios.SCENARIOS + witness_scenarios.SCENARIOS)
 
@@ -57,6 +58,8 @@ class Comparison:
         home = self.ledgers.home
         self.base = Forge(load(home / "ledger.db"), load_blobs(home / "ledger.db"))
         self.seen: collections.Counter[str] = collections.Counter()
+        page_mutations.with_free_pages(self.ledgers.with_pages)
+        self.pages = page_mutations.pages_of(self.ledgers.with_pages)
         self.known = [json.loads(path.read_text()) for path in sorted((HERE / "reader" / "fixtures").glob("*.json"))]
         self.scenarios = SCENARIOS
         self.only: str | None = None
@@ -102,7 +105,7 @@ class Comparison:
         rng = random.Random(seed)
         names, shares = zip(*SHAPES)
         shape = self.only or rng.choices(names, shares)[0]
-        outside = {name: function for name, function, _share in outside_mutations.SHAPES}
+        outside = {name: function for name, function, _share in outside_mutations.SHAPES + page_mutations.SHAPES}
         note, differences = outside[shape](self, rng) if shape in outside else getattr(self, shape)(rng)
         return f"{shape} {note}", differences
 
@@ -279,6 +282,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first of the seeds")
     parser.add_argument("--seed-by-user", action="store_true", help="seeds of root's own, and others for everybody else")
     parser.add_argument("--only", choices=[name for name, _share in SHAPES], help="mutations of this shape alone")
+    parser.add_argument("--every-byte", type=int, metavar="STRIDE", help="instead: each byte of the structure of a small ledger, or each STRIDE-th")
     parser.add_argument("--one", type=int, help="only this seed, with everything it prints")
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the files of the last difference")
     parser.add_argument("--all", action="store_true", help="go on after a difference")
@@ -291,7 +295,9 @@ def main() -> int:
         comparison.only = given.only
         seeds = range(given.one, given.one + 1) if given.one is not None else range(given.seed, given.seed + given.mutations)
         first = () if given.one is not None or given.only else fixed_cases.cases(comparison)
-        everything = itertools.chain(first, mutations(comparison, seeds))
+        everything: Iterable[fixed_cases.Case] = itertools.chain(first, mutations(comparison, seeds))
+        if given.every_byte is not None:
+            everything = page_mutations.every_byte(comparison, given.every_byte)
         failures = (side_by_side if given.jobs > 1 else walk)(comparison, everything, given)
         print(", ".join(f"{name} {count}" for name, count in sorted(comparison.seen.items())))
     print(f"{failures} disagreements")

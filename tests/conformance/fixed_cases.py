@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import damage_cases
 import file_scenarios
 import network_scenarios
 import part_scenarios
@@ -81,7 +82,7 @@ def cases(comparison: Comparison) -> Iterator[Case]:
     for parts in part_scenarios.SCENARIOS:
         wanted = part_scenarios.FOUND.get(parts, [])
         yield lambda parts=parts, wanted=wanted: _stated(comparison, parts, wanted)  # type: ignore[misc]
-    for reading in (*reading_cases.CASES, *unknown_kinds.CASES):
+    for reading in (*reading_cases.CASES, *unknown_kinds.CASES, *damage_cases.CASES):
         yield lambda reading=reading: _reading(comparison, reading)  # type: ignore[misc]
     for known in comparison.known:
         yield lambda known=known: _known(comparison, known)  # type: ignore[misc]

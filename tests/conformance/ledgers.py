@@ -44,6 +44,8 @@ class Ledgers:
         self.denied = self._run(self.home, "--receipt", str(place / "receipt-1"), program=("/usr/bin/python3", "-c", DENIED))
         self.short = place / "short.db"
         self.snapshot(self.home / "ledger.db", self.short)
+        self.with_pages = place / "pages.db"
+        self.snapshot(self.short, self.with_pages)
         self._run(self.home, program=("/bin/true",), policy="refused.yaml", status=125)
         self._run(self.home, "--isolation", "none", program=("/bin/true",))
         self._init(self.other_home)

@@ -12,6 +12,7 @@
 #include "references.h"
 #include "run_check.h"
 #include "run_claims.h"
+#include "salvage.h"
 #include "scan.h"
 #include "spill.h"
 #include "workers.h"
@@ -116,10 +117,19 @@ std::optional<Opened> open_nameless(const Snapshot& snapshot, ScratchDir& scratc
 void check_ledger(const VerifyRequest& request, const Snapshot& snapshot, ScratchDir& scratch,
                   Outcome& outcome) {
   std::optional<Opened> opened = open_nameless(snapshot, scratch, outcome.findings);
-  if (!opened || !prepare_hostile(opened->ledger, outcome.findings)) {
+  if (!opened) {
     return;
   }
-  const Result<void> done = check_all(request, opened->ledger, opened->spill, outcome);
+  const Soundness soundness = prepare_hostile(opened->ledger, outcome.findings);
+  if (soundness == Soundness::kUnusable) {
+    return;
+  }
+  const bool damaged = soundness == Soundness::kDamaged;
+  if (damaged && !salvage(opened->ledger, opened->spill.database(), outcome.findings)) {
+    return;
+  }
+  sqlite::Connection& rows = damaged ? opened->spill.database() : opened->ledger;
+  const Result<void> done = check_all(request, rows, opened->spill, outcome);
   if (!done) {
     add_database_error(outcome.findings, done.error());
   }

@@ -33,18 +33,31 @@ Result<bool> schema_holds(sqlite::Connection& connection, FindingLog& findings) 
   return false;
 }
 
-Result<bool> prepare(sqlite::Connection& connection, FindingLog& findings) {
-  if (!AASM_TRY(schema_holds(connection, findings))) {
+// A check that the damage itself ends has found it.
+Result<bool> is_sound(sqlite::Connection& connection, FindingLog& findings) {
+  const Result<std::vector<std::string>> damage =
+      sqlite::integrity_check(connection, kMaxIntegrityFindings);
+  if (!damage && damage.error().code() == ErrorCode::kIntegrity) {
+    add_database_error(findings, damage.error());
     return false;
   }
-  const std::vector<std::string> damage =
-      AASM_TRY(sqlite::integrity_check(connection, kMaxIntegrityFindings));
-  for (const std::string& sentence : damage) {
+  if (!damage) {
+    return damage.error();
+  }
+  for (const std::string& sentence : *damage) {
     findings.add(FindingCode::kDatabaseCorrupt, -1,
                  {.expected = "integrity_check: ok", .actual = sentence});
   }
+  return damage->empty();
+}
+
+Result<Soundness> prepare(sqlite::Connection& connection, FindingLog& findings) {
+  if (!AASM_TRY(schema_holds(connection, findings))) {
+    return Soundness::kUnusable;
+  }
+  const bool sound = AASM_TRY(is_sound(connection, findings));
   AASM_TRY(sqlite::allow_only(connection, sqlite::ledger_tables()));
-  return true;
+  return sound ? Soundness::kSound : Soundness::kDamaged;
 }
 
 }  // namespace
@@ -73,11 +86,11 @@ Result<sqlite::Connection> open_hostile(const std::string& path) {
   return connection;
 }
 
-bool prepare_hostile(sqlite::Connection& connection, FindingLog& findings) {
-  const Result<bool> ready = prepare(connection, findings);
+Soundness prepare_hostile(sqlite::Connection& connection, FindingLog& findings) {
+  const Result<Soundness> ready = prepare(connection, findings);
   if (!ready) {
     add_database_error(findings, ready.error());
-    return false;
+    return Soundness::kUnusable;
   }
   return *ready;
 }

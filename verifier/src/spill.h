@@ -27,6 +27,9 @@ class Spill {
   // Rows (blob, document) in ascending order of blob; the document is empty where none is stated.
   schema::Result<sqlite::Statement> named_blobs();
 
+  // For tables of other names: what salvage() keeps of a damaged file.
+  sqlite::Connection& database() { return connection_; }
+
  private:
   Spill(sqlite::Connection connection, sqlite::Statement insert_run, sqlite::Statement find_run,
         sqlite::Statement insert_blob);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .database import Text
 from .findings import Findings
 from .merkle import sha256
 
@@ -33,11 +34,15 @@ def check(rows: list[tuple[Any, ...]], records: list[Record], findings: Findings
     """Reports on every row; returns how many of the blobs that are named are withheld."""
     named, present = named_by(records), set()
     for key, salt, data in rows:
+        if type(key) is not bytes:
+            findings.add("blob_unnamed", actual=repr(key))
+            findings.add("blob_malformed")
+            continue
         if salt is not None or data is not None:
             present.add(key)
         if key not in named:
             findings.add("blob_unnamed", actual=repr(key))
-        if type(key) is not bytes or len(key) != 32 or (salt is None) != (data is None):
+        if len(key) != 32 or (salt is None) != (data is None):
             findings.add("blob_malformed")
             continue
         if data is None:
@@ -63,7 +68,7 @@ def _documents(key: bytes, data: bytes, records: list[Record], findings: Finding
 
 def anchors(rows: list[tuple[Any, ...]], sizes: set[int], findings: Findings) -> None:
     for size, sink, receipt in rows:
-        if type(size) is not int or type(sink) is not bytes or type(receipt) is not bytes or size not in sizes:
+        if type(size) is not int or type(sink) is not Text or type(receipt) is not bytes or size not in sizes:
             findings.add("anchor_malformed")
     if rows:
         findings.add("anchor_not_evaluated", actual=f"{len(rows)} rows")

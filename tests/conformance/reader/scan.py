@@ -18,6 +18,8 @@ COLUMNS = ((int, None), (bytes, 32), (bytes, 32), (bytes, None), (bytes, 32), (b
 
 def _readable(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """The row with zeros where a column is of another type or length, so that the scan can go on."""
+    if type(row[3]) is bytes and len(row[3]) > profile.MAX_PAYLOAD:
+        row = (*row[:3], b"", *row[4:])
     return tuple(value if type(value) is kind and (size is None or len(value) == size) else bytes(size or 0)
                  for value, (kind, size) in zip(row, COLUMNS))
 

@@ -82,8 +82,6 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
     marks = Checkpoints(findings, options.trust, scan.revocations)
     _scan(tables, scan, marks)
     report["coverage"].update(records=len(scan.leaves), unsigned_tail=len(scan.leaves), skipped=scan.skipped)
-    if tables.broken:
-        return
     if not tables.records:
         findings.add("empty_ledger")
     if scan.keys is not None:
@@ -109,7 +107,7 @@ def _ledger(tables: database.Tables, options: Options, findings: Findings, repor
 def _scan(tables: database.Tables, scan: Scan, marks: Checkpoints) -> None:
     """A batch of records, then the checkpoints that it has passed: what they revoke and sign is known in this order."""
     waiting = list(tables.checkpoints)
-    for batch, _full in database.batches(tables.records):
+    for batch in database.batches(tables.records):
         trees: dict[int, tuple[bytes, bytes]] = {}
         sizes = {row[0] for row in waiting}
         for row in batch:
@@ -118,8 +116,7 @@ def _scan(tables: database.Tables, scan: Scan, marks: Checkpoints) -> None:
                 trees[scan.tree.size] = (scan.tree.root(), scan.tree.frontier())
         marks.check([row for row in waiting if row[0] <= scan.tree.size], trees, scan.keys, scan.skipped_from)
         waiting = [row for row in waiting if row[0] > scan.tree.size]
-    if not tables.broken:
-        marks.beyond(waiting, len(scan.leaves))
+    marks.beyond(waiting, len(scan.leaves))
 
 
 def _embedded(scan: Scan, marks: Checkpoints) -> None:
