@@ -1,13 +1,16 @@
-"""Fixed cases of damaged pages, each with what both readers have to find (verify-rules.md, Damaged files)."""
+"""Fixed cases of damaged pages (verify-rules.md, Damaged files) and moved or repeated records, each with what both readers have to find."""
 
 from __future__ import annotations
 
+import copy
+import json
 import pathlib
 import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import page_mutations
+import scenarios
 
 if TYPE_CHECKING:
     from compare_readers import Comparison
@@ -81,6 +84,32 @@ def text_in_place_of_a_blob(comparison: Comparison) -> Found:
     return _changed(comparison, "records", change), ["database_corrupt", "key_mismatch", "row_malformed"]
 
 
+def record_of_number_minus_one(comparison: Comparison) -> Found:
+    """The opening of the recovered run, in front of record 0: its number is a place like any other, and the first."""
+    target = comparison.place / "moved.db"
+    comparison.snapshot(comparison.ledgers.before_revoked, target)
+    connection = sqlite3.connect(target, isolation_level=None)
+    rows = [(seq, json.loads(payload)["predicate"]["aasm"]) for seq, payload in connection.execute("SELECT seq, payload FROM records")]
+    run = next(aasm["run"] for _seq, aasm in rows if aasm["kind"] == "run.recovered")
+    [opened] = [seq for seq, aasm in rows if (aasm["run"], aasm["kind"]) == (run, "run.opened")]
+    connection.execute("UPDATE records SET seq=-1 WHERE seq=?", (opened,))
+    connection.close()
+    return comparison.compare(target, comparison.ledgers.keys_home / "trust"), [
+        "checkpoint_cadence", "checkpoint_frontier", "checkpoint_root", "embedded_checkpoint_unknown", "genesis_missing",
+        "key_unresolved", "prev_mismatch", "sequence_gap", "sequence_mismatch", "signer_not_accepted"]
+
+
+def probe_repeated_whose_reference_leads_nowhere(comparison: Comparison) -> Found:
+    """It is repeated and otherwise ignored: what the run relies on is at hand."""
+    forge = comparison.base.copy()
+    run = scenarios.Run(forge, comparison.ledgers.denied)
+    again = copy.deepcopy(run.all("capability.probed")[0])
+    again.body["reference"]["seq"] = 0
+    run.insert_before("plan.resolved", again)
+    return comparison.forged(forge), ["probe_reference_dangling", "record_repeated"]
+
+
 CASES: tuple[Callable[[Comparison], Found], ...] = (
     blobs_that_cannot_be_read, checkpoints_that_cannot_be_read, checkpoints_in_another_order, checkpoint_that_stands_twice,
-    records_that_break_off, text_in_place_of_a_blob)
+    records_that_break_off, text_in_place_of_a_blob, record_of_number_minus_one,
+    probe_repeated_whose_reference_leads_nowhere)

@@ -112,6 +112,15 @@ std::optional<Opened> open_nameless(const Snapshot& snapshot, ScratchDir& scratc
   return opened;
 }
 
+// Of a damaged file: every page of it could be in two rows, which one change can bring about.
+std::uint64_t most_kept(const VerifyRequest& request, const Outcome& outcome) {
+  std::uint64_t bytes = 0;
+  for (const CopiedFile& file : outcome.files) {
+    bytes += 2 * file.size;
+  }
+  return std::min(bytes, request.max_bytes == 0 ? kDefaultMaxBytes : request.max_bytes);
+}
+
 }  // namespace
 
 void check_ledger(const VerifyRequest& request, const Snapshot& snapshot, ScratchDir& scratch,
@@ -125,7 +134,8 @@ void check_ledger(const VerifyRequest& request, const Snapshot& snapshot, Scratc
     return;
   }
   const bool damaged = soundness == Soundness::kDamaged;
-  if (damaged && !salvage(opened->ledger, opened->spill.database(), outcome.findings)) {
+  if (damaged && !salvage(opened->ledger, opened->spill.database(), most_kept(request, outcome),
+                          outcome.findings)) {
     return;
   }
   sqlite::Connection& rows = damaged ? opened->spill.database() : opened->ledger;

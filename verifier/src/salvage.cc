@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "aasm/schema/error.h"
@@ -21,49 +22,61 @@ using sqlite::ColumnType;
 using sqlite::Statement;
 
 // `make` is without the constraints of the format: a damaged row may break them all, and the walk
-// judges it. A key that is NULL is equal to none.
+// judges it.
 struct Table {
   const char* make;
   const char* select;
   const char* insert;
   int columns;
+  int keys;  // how many of them, the first, are the key
 };
 
 constexpr std::array<Table, 4> kTables = {{
     {"CREATE TABLE records(seq INTEGER PRIMARY KEY,prev,leaf,payload,keyid,sig)",
      "SELECT seq,prev,leaf,payload,keyid,sig FROM records NOT INDEXED ORDER BY seq",
-     "INSERT OR IGNORE INTO records VALUES(?1,?2,?3,?4,?5,?6)", 6},
+     "INSERT OR IGNORE INTO records VALUES(?1,?2,?3,?4,?5,?6)", 6, 1},
     {"CREATE TABLE checkpoints(size INTEGER PRIMARY KEY,note,frontier)",
      "SELECT size,note,frontier FROM checkpoints ORDER BY size",
-     "INSERT OR IGNORE INTO checkpoints VALUES(?1,?2,?3)", 3},
+     "INSERT OR IGNORE INTO checkpoints VALUES(?1,?2,?3)", 3, 1},
     {"CREATE TABLE blobs(sha256 UNIQUE,salt,data)",
      "SELECT sha256,salt,data FROM blobs ORDER BY sha256",
-     "INSERT OR IGNORE INTO blobs VALUES(?1,?2,?3)", 3},
+     "INSERT OR IGNORE INTO blobs VALUES(?1,?2,?3)", 3, 1},
     {"CREATE TABLE anchors(size,sink,receipt,UNIQUE(size,sink))",
      "SELECT size,sink,receipt FROM anchors ORDER BY size,sink",
-     "INSERT OR IGNORE INTO anchors VALUES(?1,?2,?3)", 3},
+     "INSERT OR IGNORE INTO anchors VALUES(?1,?2,?3)", 3, 2},
 }};
 
-Result<void> copy_value(const Statement& from, int column, Statement& to) {
+// Its length. NULL in place of a key would be equal to none, and rows without end could be kept.
+Result<std::size_t> copy_value(const Statement& from, int column, bool key, Statement& to) {
   const int index = column + 1;
   switch (AASM_TRY(from.column_type(column))) {
     case ColumnType::kInteger:
-      return to.bind_int(index, AASM_TRY(from.column_int(column)));
-    case ColumnType::kText:
-      return to.bind_text(index, AASM_TRY(from.column_text(column)));
-    case ColumnType::kBlob:
-      return to.bind_blob(index, AASM_TRY(from.column_blob(column)));
+      AASM_TRY(to.bind_int(index, AASM_TRY(from.column_int(column))));
+      return std::size_t{0};
+    case ColumnType::kText: {
+      const std::string_view text = AASM_TRY(from.column_text(column));
+      AASM_TRY(to.bind_text(index, text));
+      return text.size();
+    }
+    case ColumnType::kBlob: {
+      const schema::ByteView bytes = AASM_TRY(from.column_blob(column));
+      AASM_TRY(to.bind_blob(index, bytes));
+      return bytes.size();
+    }
     case ColumnType::kNull:
-      return to.bind_null(index);
-    case ColumnType::kReal:
-      return to.bind_int(index, 0);  // no column is a number that may be 0: another type, as it was
+      AASM_TRY(key ? to.bind_int(index, 0) : to.bind_null(index));
+      return std::size_t{0};
+    case ColumnType::kReal:  // no column may hold one: another wrong type says the same
+      AASM_TRY(to.bind_int(index, 0));
+      return std::size_t{0};
   }
-  return {};
+  return std::size_t{0};
 }
 
 class Salvage {
  public:
-  Salvage(sqlite::Connection& ledger, sqlite::Connection& kept) : ledger_(ledger), kept_(kept) {}
+  Salvage(sqlite::Connection& ledger, sqlite::Connection& kept, std::uint64_t max_bytes)
+      : ledger_(ledger), kept_(kept), max_bytes_(max_bytes) {}
 
   // What ended the reading, if it was not the end of the table. An Error is one of writing.
   Result<std::optional<Error>> copy(const Table& table) {
@@ -74,37 +87,50 @@ class Salvage {
       return std::optional(rows.error());
     }
     while (true) {
-      const Result<bool> more = next(*rows, insert, table.columns);
-      if (!more) {
-        return std::optional(more.error());
+      const Result<std::optional<std::size_t>> bytes = next(*rows, insert, table);
+      if (!bytes) {
+        return std::optional(bytes.error());
       }
-      if (!*more) {
+      if (!*bytes) {
         return std::optional<Error>();
       }
       AASM_TRY(insert.run());
+      kept_bytes_ += kept_.changes() > 0 ? **bytes : 0;
+      if (kept_bytes_ > max_bytes_) {
+        return std::optional(too_much());
+      }
     }
   }
 
  private:
-  // Binds the next row. False at the end.
-  static Result<bool> next(Statement& rows, Statement& insert, int columns) {
+  // Binds the next row: how many bytes it has, or nullopt at the end.
+  static Result<std::optional<std::size_t>> next(Statement& rows, Statement& insert,
+                                                 const Table& table) {
     if (!AASM_TRY(rows.step())) {
-      return false;
+      return std::optional<std::size_t>();
     }
-    for (int column = 0; column < columns; ++column) {
-      AASM_TRY(copy_value(rows, column, insert));
+    std::size_t bytes = 0;
+    for (int column = 0; column < table.columns; ++column) {
+      bytes += AASM_TRY(copy_value(rows, column, column < table.keys, insert));
     }
-    return true;
+    return std::optional(bytes);
+  }
+  Error too_much() const {
+    return {ErrorCode::kResourceExhausted,
+            "the rows of a damaged file pass " + std::to_string(max_bytes_) + " bytes"};
   }
 
   sqlite::Connection& ledger_;
   sqlite::Connection& kept_;
+  std::uint64_t max_bytes_;
+  std::uint64_t kept_bytes_ = 0;
 };
 
 }  // namespace
 
-bool salvage(sqlite::Connection& ledger, sqlite::Connection& kept, FindingLog& findings) {
-  Salvage salvage(ledger, kept);
+bool salvage(sqlite::Connection& ledger, sqlite::Connection& kept, std::uint64_t max_bytes,
+             FindingLog& findings) {
+  Salvage salvage(ledger, kept, max_bytes);
   for (const Table& table : kTables) {
     const Result<std::optional<Error>> broken = salvage.copy(table);
     if (!broken) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import plan_digest
 from .bodies import bytes_of
@@ -14,10 +14,14 @@ from .facts import BATCHES, SETUP, Facts
 from .inventory import inventory
 from .promises import promises
 
+if TYPE_CHECKING:
+    from .scan import Record
+
 ONCE = ("plan.resolved", "plan.refused", "process.started", "witness.reported", "process.exited")
 CONTROL = ("id", "domain", "purpose", "mechanism", "step", "installed", "errno", "names", "removed", "ambient_unremoved",
            "descriptors", "note")
 RULES = "claims/1"
+NOWHERE = 2**63  # of what is absent; a record can have any number that is smaller
 Found = tuple[str, int]
 
 
@@ -25,8 +29,8 @@ def contradictions(facts: Facts) -> list[Found]:
     """(code, sequence number) of each; one entry a code, at its first place."""
     seen: dict[str, int] = {}
     for code, seq in _all(facts):
-        seen[code] = min(seq, seen[code]) if code in seen and -1 not in (seq, seen[code]) else max(seq, seen.get(code, seq))
-    return sorted(seen.items())
+        seen[code] = min(seq, seen.get(code, NOWHERE))
+    return sorted((code, -1 if seq == NOWHERE else seq) for code, seq in seen.items())
 
 
 def _all(facts: Facts) -> Iterator[Found]:
@@ -68,7 +72,7 @@ def _policy_parts(facts: Facts) -> Iterator[Found]:
     yield from (("part_missing", record.seq) for record in strays)
     yield from (("record_repeated", record.seq) for record in policy.behind)
     if not policy.whole():
-        yield "part_missing", -1
+        yield "part_missing", NOWHERE
 
 
 def _parts(facts: Facts, kind: str, repeated: str) -> Iterator[Found]:
@@ -82,7 +86,7 @@ def _parts(facts: Facts, kind: str, repeated: str) -> Iterator[Found]:
             yield "part_missing", record.seq
         part, parts = body["part"], body["parts"]
     if part < parts:
-        yield "part_missing", -1
+        yield "part_missing", NOWHERE
 
 
 def _start(facts: Facts) -> Iterator[Found]:
@@ -103,7 +107,7 @@ def _start(facts: Facts) -> Iterator[Found]:
     needed = ["policy.resolved", "plan.resolved"]
     needed += ["control.prepared", "boundary.proved"] if plan is not None and "backend" in plan else []
     if not all(facts.all(kind) for kind in needed):
-        yield "setup_record_missing", -1
+        yield "setup_record_missing", NOWHERE
     body = started.statement.body
     images = {image["digest"] for record in prepared for image in record.statement.body["images"]}
     if prepared and body["exe_read"] == "at_exec_stop" and body["exe_digest"] not in images:
@@ -145,9 +149,17 @@ def _policy_and_plan(facts: Facts) -> Iterator[Found]:
             yield "outcome_contradicts_policy", record.seq
 
 
+def _first_of_each_backend(facts: Facts) -> list[Record]:
+    """A further one is repeated, and otherwise ignored (product.md section 5.1)."""
+    first: dict[str, Record] = {}
+    for record in facts.all("capability.probed"):
+        first.setdefault(record.statement.body["backend"]["id"], record)
+    return list(first.values())
+
+
 def _probe(facts: Facts) -> Iterator[Found]:
     plan = facts.first("plan.resolved")
-    probed = facts.all("capability.probed")
+    probed = _first_of_each_backend(facts)
     if plan is not None and "backend" in plan.statement.body:
         backend = plan.statement.body["backend"]["id"]
         if not any(record.statement.body["backend"]["id"] == backend and record.position < plan.position for record in probed):

@@ -169,11 +169,11 @@ def _one_more(path: pathlib.Path, index: int, rows: list[Row]) -> list[Row]:
 
 
 def _keyed(rows: list[Row], width: int) -> list[Row]:
-    """Of several rows with one key the first (verify-rules.md, Damaged files); NULL is equal to no other."""
+    """Of several rows with one key the first (verify-rules.md, Damaged files)."""
     kept: dict[Row, Row] = {}
-    for index, row in enumerate(rows):
-        key = tuple((type(value), value) for value in row[:width])
-        kept.setdefault((index,) if None in row[:width] else key, row)
+    for row in rows:
+        key = tuple(0 if value is None or type(value) is float else value for value in row[:width])
+        kept.setdefault(tuple((type(value), value) for value in key), row)
     return list(kept.values())
 
 
@@ -181,7 +181,7 @@ def _read_tables(path: pathlib.Path, connection: sqlite3.Connection, findings: F
     if not check_schema(connection, findings):
         return None
     connection.set_authorizer(_authorize)
-    found = []
+    found, room = [], min(MAX_FILE, 2 * sum(one.stat().st_size for one in path.parent.iterdir() if not one.name.endswith("-shm")))
     for index, query in enumerate(QUERIES):
         rows, error = _step(connection, query)
         if error is not None:
@@ -190,6 +190,10 @@ def _read_tables(path: pathlib.Path, connection: sqlite3.Connection, findings: F
                 return None
             rows = _one_more(path, index, rows)
         found.append(_keyed(rows, 2 if "FROM anchors" in query else 1))
+        room -= sum(len(value) for row in found[-1] for value in row if isinstance(value, bytes))
+        if room < 0:
+            findings.add("limit_reached")
+            return None
     records, checkpoints, blobs, anchors = found
     return Tables(sorted(records, key=_number), sorted(checkpoints, key=_number), blobs, anchors)
 

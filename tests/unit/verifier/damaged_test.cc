@@ -8,7 +8,9 @@
 
 #include "aasm/sqlite/connection.h"
 
+#include "finding_log.h"
 #include "judge.h"
+#include "salvage.h"
 #include "support/temp_dir.h"
 
 // Pages of a sound ledger, damaged by hand (SQLite's file format, section 1.6): which rows it has
@@ -121,6 +123,21 @@ TEST_F(DamagedTest, OfSeveralRowsWithOneKeyTheFirstCounts) {
   const VerifyReport report = verdict();
   EXPECT_EQ(count_of(report, "sequence_gap"), 1) << report.text;
   EXPECT_EQ(number_at(report, "coverage/records"), 13 - static_cast<std::int64_t>(lost));
+}
+
+// Many rows of a hostile file can share one chain of pages.
+TEST_F(DamagedTest, NoMoreIsKeptThanWasAllowed) {
+  for (const std::uint64_t max_bytes : {std::uint64_t{1} << 20U, std::uint64_t{4096}}) {
+    sqlite::Connection ledger =
+        sqlite::Connection::open(path_, sqlite::OpenMode::kReadOnly).value();
+    sqlite::Connection kept = sqlite::Connection::open_memory().value();
+    FindingLog findings;
+    const bool enough = max_bytes > bytes_.size();
+    EXPECT_EQ(salvage(ledger, kept, max_bytes, findings), enough);
+    EXPECT_EQ(findings.count(FindingCode::kLimitReached), enough ? 0U : 1U);
+    const std::int64_t rows = kept.query_int("SELECT count(*) FROM records").value();
+    EXPECT_EQ(rows == 13, enough) << rows;
+  }
 }
 
 }  // namespace
