@@ -30,7 +30,7 @@ void ChannelWorker::record_lookups() {
   for (DecidedLookup& decided : resolver_->take_decided()) {
     const ResolverClient& client = decided.client;
     const auto now = Clock::now();
-    const Caller found = attribution_.identify(client.tid);
+    const Caller found = client.tid != 0 ? attribution_.identify(client.tid) : Caller();
     complete(client.caller, client.tid, found.certain && found.pid == client.caller.pid,
              &decided.event);
     record(std::move(decided.event), now);

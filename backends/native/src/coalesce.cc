@@ -165,9 +165,9 @@ bool Coalescer::count_up(EventKind kind, const schema::Event& event) {
   }
   Entry& entry = entries_[found->second];
   entry.pids.insert(event.pid);
-  ++entry.event.count;
+  entry.event.count += event.count;
   entry.event.pids = static_cast<std::int64_t>(entry.pids.size());
-  ++actions_;
+  actions_ += event.count;
   return true;
 }
 
@@ -182,13 +182,12 @@ void Coalescer::open_entry(EventKind kind, schema::Event event, Clock::time_poin
   }
   kind_ = kind;
   event.number = next_number_++;
-  event.count = 1;
   event.pids = 1;
   if (event.nested_filter && !nested_filter_event_) {
     nested_filter_event_ = event.number;
   }
   bytes_ += size;
-  ++actions_;
+  actions_ += event.count;
   index_.emplace(identity(kind, event), entries_.size());
   const std::int64_t pid = event.pid;
   entries_.push_back({std::move(event), {pid}});

@@ -54,8 +54,8 @@ class Coalescer {
     return budget_.half_spent(event, now);
   }
 
-  // `event.number`, `count` and `pids` are ignored; pid, tid and parents of an entry are those of
-  // its first event.
+  // `event.number` and `pids` are ignored; `count`: of how many actions. pid, tid and parents of an
+  // entry are those of its first event.
   void add(EventKind kind, schema::Event event, Clock::time_point now);
 
   // An event that was lost; the next batch says so.

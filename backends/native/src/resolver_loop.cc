@@ -38,16 +38,20 @@ void make_compat(schema::Event& event, const char* rule) {
   event.os_errno = 0;
 }
 
-// What is no question for a name.
-schema::Event unreadable(const NetworkSpec& spec) {
+// What no name is known of.
+schema::Event unanswered(const NetworkSpec& spec, const char* what) {
   schema::Event event = judge_name(spec, "").event;
   event.object.type = schema::ObjectType::kSocket;
-  event.object.name = "a message that asks for no name";
+  event.object.name = what;
   event.outcome = DecisionOutcome::kDenied;
   event.cause = DecisionCause::kFault;
   event.rule = spec.names_default;
   event.os_errno = EINVAL;
   return event;
+}
+
+schema::Event unreadable(const NetworkSpec& spec) {
+  return unanswered(spec, "a message that asks for no name");
 }
 
 }  // namespace
@@ -57,19 +61,51 @@ void Resolver::Loop::run() {
     wait();
     pollfd stop = {owner_.stop_.get(), POLLIN, 0};
     if (::poll(&stop, 1, 0) > 0) {
+      settle();
       return;
     }
     if (!owner_.is_behind()) {
-      sockets_.receive(
-          [this](const Asker& asker) {
-            return owner_.clients_.by_port(true, asker.v6, asker.port).has_value();
-          },
-          [this](const Asker& asker, std::span<const std::uint8_t> message) {
-            take_question(asker, message);
-          });
+      receive();
     }
     take_results();
   }
+}
+
+// What found no room was asked all the same, and nobody answers it: from whom it came is not known.
+void Resolver::Loop::receive() {
+  sockets_.receive(
+      [this](const Asker& asker) {
+        return owner_.clients_.by_port(true, asker.v6, asker.port).has_value();
+      },
+      [this](const Asker& asker, std::span<const std::uint8_t> message) {
+        take_question(asker, message);
+      });
+  if (const std::int64_t lost = sockets_.take_lost(); lost > 0) {
+    schema::Event event = unanswered(spec_, "questions that came faster than they were read");
+    event.count = lost;
+    event.os_errno = ENOBUFS;
+    owner_.add_decided({{}, std::move(event)});
+  }
+}
+
+// Whoever asked is gone. What has arrived is decided, and what was asked of others has an event.
+void Resolver::Loop::settle() {
+  constexpr int kMostRounds = 1024;
+  ending_ = true;
+  for (int i = 0; i < kMostRounds; ++i) {
+    const std::int64_t before = taken_;
+    receive();
+    if (taken_ == before) {
+      break;
+    }
+  }
+  take_results();
+  for (auto& [key, pending] : pending_) {
+    for (Waiting& waiting : pending.waiting) {
+      finish(std::move(waiting), failure(dns::Rcode::kServerFailure));
+    }
+  }
+  pending_.clear();
 }
 
 void Resolver::Loop::wait() {
@@ -95,6 +131,7 @@ void Resolver::Loop::take_question(const Asker& asker, std::span<const std::uint
   if (!client) {
     return;  // nobody of the workload
   }
+  ++taken_;
   std::optional<dns::Question> question = dns::read_question(message);
   if (!question) {
     owner_.add_decided({std::move(*client), unreadable(spec_)});
@@ -109,6 +146,7 @@ void Resolver::Loop::take_question(const Asker& asker, std::span<const std::uint
     owner_.add_decided({waiting.decided.client, unreadable(spec_)});
     reply(waiting, failure(dns::Rcode::kNotImplemented));
   } else if (waiting.question.edns_version != 0) {
+    owner_.add_decided({waiting.decided.client, unreadable(spec_)});
     reply(waiting, failure(dns::Rcode::kBadVersion));
   } else {
     decide(std::move(waiting));
@@ -160,7 +198,7 @@ void Resolver::Loop::look_up(Waiting waiting, const std::string& name) {
   auto pending = pending_.find(key);
   const bool full = pending == pending_.end() ? pending_.size() >= kMaxPending
                                               : pending->second.waiting.size() >= kMaxWaiting;
-  if (known_to_fail || full) {
+  if (known_to_fail || full || ending_) {
     finish(std::move(waiting), failure(dns::Rcode::kServerFailure));
     return;
   }

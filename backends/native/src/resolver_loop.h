@@ -40,6 +40,8 @@ class Resolver::Loop {
   };
 
   void wait();
+  void receive();
+  void settle();
   void take_question(const Asker& asker, std::span<const std::uint8_t> message);
   void decide(Waiting waiting);
   void look_up(Waiting waiting, const std::string& name);
@@ -52,6 +54,8 @@ class Resolver::Loop {
   ResolverSockets sockets_;
   std::map<Key, Pending> pending_;
   std::map<Key, Clock::time_point> failed_;  // until when nothing is asked again
+  std::int64_t taken_ = 0;                   // questions
+  bool ending_ = false;                      // nothing is asked any more
 };
 
 }  // namespace aasm::backend_native

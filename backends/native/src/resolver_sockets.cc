@@ -1,5 +1,7 @@
 #include "resolver_sockets.h"
 
+#include <linux/sock_diag.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -146,6 +148,7 @@ void ResolverSockets::read_connection(Connection& connection, const OnQuestion& 
                              static_cast<unsigned char>(all[1]);
     if (size > kLargestQuestion) {
       connection.over = true;
+      take(connection.peer, {});
       return;
     }
     if (all.size() < size + 2) {
@@ -167,6 +170,20 @@ void ResolverSockets::flush(Connection& connection) {
     }
     connection.unsent.erase(0, static_cast<std::size_t>(sent));
   }
+}
+
+std::int64_t ResolverSockets::take_lost() {
+  std::int64_t lost = 0;
+  for (Side* side : {&v4_, &v6_}) {
+    std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
+    socklen_t size = sizeof memory;
+    if (side->datagrams &&
+        ::getsockopt(side->datagrams.get(), SOL_SOCKET, SO_MEMINFO, memory.data(), &size) == 0) {
+      lost += memory[SK_MEMINFO_DROPS] - side->lost;
+      side->lost = memory[SK_MEMINFO_DROPS];
+    }
+  }
+  return lost;
 }
 
 // A datagram that finds no room is lost, as on any network.

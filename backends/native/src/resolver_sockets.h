@@ -41,12 +41,15 @@ class ResolverSockets {
   // Hands over what has come; a bounded part of it, when there is much.
   void receive(const Admit& admit, const OnQuestion& take);
   void send(const Asker& to, const std::string& message);
+  // Datagrams that found no room and were dropped by the kernel since the last call.
+  std::int64_t take_lost();
 
  private:
   // One of the two addresses of loopback.
   struct Side {
     process::Fd datagrams;
     process::Fd listener;
+    std::uint32_t lost = 0;  // datagrams, as the kernel counts them: modulo 2^32
   };
   struct Connection {
     Asker peer;

@@ -130,6 +130,21 @@ TEST_F(CoalesceTest, HoldsSaysWhetherAnEntryWouldBeMade) {
   EXPECT_FALSE(coalescer.holds(kDecision, sample(), now_));
 }
 
+TEST_F(CoalesceTest, AnEventOfSeveralActionsCountsAsOften) {
+  Coalescer coalescer = make();
+  Event several = sample();
+  several.count = 7;
+  coalescer.add(kDecision, several, now_);
+  coalescer.add(kDecision, sample(), now_);
+  coalescer.add(kDecision, several, now_);
+  coalescer.flush();
+  ASSERT_EQ(bodies_.size(), 1U);
+  ASSERT_EQ(batch(0).events.size(), 1U);
+  EXPECT_EQ(batch(0).events[0].count, 15);
+  EXPECT_EQ(coalescer.totals().actions, 15);
+  EXPECT_EQ(coalescer.totals().events, 1);
+}
+
 TEST_F(CoalesceTest, NumbersAreContiguousOverBatchesAndKinds) {
   Coalescer coalescer = make();
   coalescer.add(kDecision, numbered(1), now_);
