@@ -92,7 +92,7 @@ Result<void> BrokerCalls::bind_in_place(Brokered& call, FileAnswer& file) {
     dispatch(call);
     return {};
   }
-  described.file.parents = directories_above(file.places[0], file.first);
+  described.file.parents = AASM_TRY(directories_above(file.places[0], file.first));
   if (described.file.parents.empty()) {
     return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
   }

@@ -31,10 +31,6 @@ process::Fd open_directory(int at, const std::string& name) {
   return process::Fd(::openat(at, name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-bool lacks_room(int os_errno) {
-  return os_errno == EMFILE || os_errno == ENFILE || os_errno == ENOMEM;
-}
-
 // Without a descriptor of it the directory is what the path says, if the file is there.
 process::Fd directory_by_path(const FoundPlace& place) {
   const std::size_t slash = place.path.rfind('/');
@@ -130,9 +126,11 @@ ResolvedFile resolved_file(const FoundPlace& place, std::string name, const proc
   return file;
 }
 
-std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd& directory) {
+Result<std::vector<FileId>> directories_above(const FoundPlace& place,
+                                              const process::Fd& directory) {
   std::vector<FileId> above;
   process::Fd current;
+  errno = 0;
   if ((place.found.flags & wire::kPlaceByProcess) != 0 || !directory) {
     current = directory_by_path(place);
   } else {
@@ -145,9 +143,9 @@ std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd
     }
     above.push_back(*id);
     current = open_directory(current.get(), "..");
-    if (!current && lacks_room(errno)) {
-      return {};
-    }
+  }
+  if (!current && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+    return process::system_error("the directories above a file", errno);
   }
   return above;
 }

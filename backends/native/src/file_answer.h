@@ -37,8 +37,10 @@ schema::Result<FileAnswer> read_file_answer(BrokerAnswer answer);
 // What a name that begins at `start` was found to be, without the directories above it.
 ResolvedFile resolved_file(const FoundPlace& place, std::string name, const process::Fd& start);
 
-// The directories above a place, nearest first, by identity. None when there is no room to open
-// them all: half a way is none.
-std::vector<FileId> directories_above(const FoundPlace& place, const process::Fd& directory);
+// The directories above a place, nearest first, by identity; as far up as this process may look.
+// kResourceExhausted: there is no room for the descriptors that it takes, and what is above would
+// be missing from what is judged.
+schema::Result<std::vector<FileId>> directories_above(const FoundPlace& place,
+                                                      const process::Fd& directory);
 
 }  // namespace aasm::backend_native

@@ -214,22 +214,19 @@ Result<void> FileCalls::go_on(InFlight& call, BrokerAnswer& answer) {
   return end_made(call, file);
 }
 
-// Without its directories no place is judged where they have a say.
-Result<void> FileCalls::check_parents(const FileCall& described) const {
-  const auto lacks = [this](const ResolvedFile& file) {
-    return !file.path.empty() && file.parents.empty() && wants_parents(spec_, file.path);
-  };
-  if (lacks(described.file) || (described.other && lacks(*described.other))) {
-    return Error(ErrorCode::kConflict, "the directories above it cannot be opened", EACCES);
-  }
-  return {};
+bool FileCalls::is_above_unknown(const ResolvedFile& file) const {
+  return wants_parents(spec_, file.path) && !file.path.empty() && file.parents.empty();
 }
 
 // The names are looked up: what they lead to is held by descriptors.
 Result<void> FileCalls::judge(InFlight& call, FileAnswer& answer) {
-  call.described = describe(call, answer);
-  AASM_TRY(check_parents(call.described));
-  if (changes_attributes(call.request) && is_own_process(call.described.file.path)) {
+  call.described = name_files(call, answer);  // of what a fault speaks
+  call.described = AASM_TRY(describe(call, answer));
+  const ResolvedFile& file = call.described.file;
+  if (is_above_unknown(file) || (call.described.other && is_above_unknown(*call.described.other))) {
+    return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
+  }
+  if (changes_attributes(call.request) && is_own_process(file.path)) {
     refuse_own(call, answer);
     return {};
   }
@@ -284,7 +281,9 @@ Result<void> FileCalls::make_judged(InFlight& call, FileAnswer& answer) {
 Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
   const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
   if (static_cast<BrokerTurn>(call.request.call.turn) != BrokerTurn::kAct) {
-    call.described = describe(call, answer);
+    // It is over: without room to look further up the names have to do.
+    Result<FileCall> described = describe(call, answer);
+    call.described = described ? *std::move(described) : name_files(call, answer);
   }
   AASM_TRY(check_terminal(call, answer));
   FileVerdict verdict = judge_outcome(spec_, call.described, os_errno);
@@ -302,9 +301,10 @@ Result<void> FileCalls::end_made(InFlight& call, FileAnswer& answer) {
 // The broker's kernel has been asked.
 Result<void> FileCalls::end_execution(InFlight& call, const FileAnswer& answer) {
   const auto os_errno = static_cast<int>(answer.result < 0 ? -answer.result : 0);
-  call.described = describe(call, answer);
-  if (os_errno == 0) {
-    AASM_TRY(check_parents(call.described));
+  call.described = name_files(call, answer);
+  call.described = AASM_TRY(describe(call, answer));
+  if (os_errno == 0 && is_above_unknown(call.described.file)) {
+    return Error(ErrorCode::kConflict, "it is no longer where it was found", EACCES);
   }
   FileVerdict verdict = spec_.observes() ? observe_execution(spec_, call.described, os_errno)
                         : os_errno == 0  ? judge_execution(spec_, call.described)

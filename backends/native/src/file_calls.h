@@ -75,8 +75,9 @@ class FileCalls {
   schema::Result<void> make_judged(InFlight& call, FileAnswer& answer);
   schema::Result<void> end_made(InFlight& call, FileAnswer& answer);
   schema::Result<void> end_execution(InFlight& call, const FileAnswer& answer);
-  FileCall describe(const InFlight& call, const FileAnswer& answer) const;
-  schema::Result<void> check_parents(const FileCall& described) const;
+  bool is_above_unknown(const ResolvedFile& file) const;
+  FileCall name_files(const InFlight& call, const FileAnswer& answer) const;
+  schema::Result<FileCall> describe(const InFlight& call, const FileAnswer& answer) const;
   schema::Result<void> check_terminal(const InFlight& call, const FileAnswer& answer) const;
   void fail(InFlight& call, const schema::Error& error);
   void note_fault(InFlight& call, std::int64_t os_errno);

@@ -67,7 +67,8 @@ void tell_by_directory(const FileSpec& spec, schema::Event* event) {
   object = std::move(directory);
 }
 
-FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) const {
+// Without the directories above them.
+FileCall FileCalls::name_files(const InFlight& call, const FileAnswer& answer) const {
   FileCall described;
   described.file = resolved_file(answer.places[0], call.first_name, call.first_start);
   if (is_execution(call.request.call)) {
@@ -76,13 +77,18 @@ FileCall FileCalls::describe(const InFlight& call, const FileAnswer& answer) con
   if (call.request.second) {
     described.other = resolved_file(answer.places[1], call.second_name, call.second_start);
   }
+  described.operations = operations_of(call.request, described.file.exists);
+  return described;
+}
+
+Result<FileCall> FileCalls::describe(const InFlight& call, const FileAnswer& answer) const {
+  FileCall described = name_files(call, answer);
   if (wants_parents(spec_, described.file.path)) {
-    described.file.parents = directories_above(answer.places[0], answer.first);
+    described.file.parents = AASM_TRY(directories_above(answer.places[0], answer.first));
   }
   if (described.other && wants_parents(spec_, described.other->path)) {
-    described.other->parents = directories_above(answer.places[1], answer.second);
+    described.other->parents = AASM_TRY(directories_above(answer.places[1], answer.second));
   }
-  described.operations = operations_of(call.request, described.file.exists);
   return described;
 }
 
@@ -104,7 +110,7 @@ bool FileCalls::is_own_process(const std::string& path) const {
 }
 
 void FileCalls::refuse_own(InFlight& call, const FileAnswer& answer) {
-  FileCall described = describe(call, answer);
+  FileCall described = name_files(call, answer);
   described.operations = operations_of(call.request, true);
   FileVerdict verdict = refuse_own_process(spec_, described);
   if (verdict.recorded) {
@@ -145,7 +151,7 @@ void FileCalls::fail(InFlight& call, const Error& error) {
 void FileCalls::note_fault(InFlight& call, std::int64_t os_errno) {
   FileCall described = call.described;
   if (described.file.path.empty()) {
-    described = describe(call, FileAnswer());
+    described = name_files(call, FileAnswer());
   }
   call.events.push_back(refuse_by_fault(spec_, described, os_errno).event);
 }
