@@ -45,12 +45,35 @@ ActionVerdict verdict_of(PolicyWord word, ActionAnswer answer) {
   return word == PolicyWord::kAllowed ? ActionVerdict::kAllowed : ActionVerdict::kNotStated;
 }
 
+// Of an address or a name that egress allows, and to which a lookup is refused, the statement on
+// names decides.
+void cite_names(const ExplainInput& input, Explanation& out) {
+  const schema::Requirement* names = requirement_on(input.requirements, Domain::kNameResolution);
+  if (out.action.domain != Domain::kNetworkEgress || out.policy != PolicyWord::kAllowed ||
+      out.verdict != ActionVerdict::kDenied || names == nullptr) {
+    return;
+  }
+  const auto rule = std::find_if(names->rules.begin(), names->rules.end(),
+                                 [&](const auto& one) { return one.id == out.view.rule; });
+  if (rule == names->rules.end() && out.view.rule != names->default_rule) {
+    return;
+  }
+  const DomainPlace* place = place_on(input.places, Domain::kNameResolution);
+  out.policy = PolicyWord::kDenied;
+  out.rule = out.view.rule;
+  out.line = rule != names->rules.end() ? rule->line
+             : place != nullptr         ? std::optional<std::int64_t>(place->at.line)
+                                        : std::nullopt;
+}
+
 Explanation explain_one(const ExplainInput& input, Domain domain, const std::string& operation,
                         const std::string& object, SelectorType type) {
   Action action{domain, operation, object};
   const Selector selector{type, schema::PathBytes(object)};
   const PolicySaying saying = what_policy_says(input, action, selector, selector);
-  return explain_action(input, std::move(action), saying);
+  Explanation out = explain_action(input, std::move(action), saying);
+  cite_names(input, out);
+  return out;
 }
 
 Result<ExplainedObject> explain_call(const ExplainInput& input, const std::string& what,

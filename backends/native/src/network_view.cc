@@ -97,45 +97,6 @@ const NetworkRule* open_to_all(const NetworkSpec& spec, const Endpoint& endpoint
   return open;
 }
 
-ActionView view_name(const NetworkSpec& spec, const Endpoint& endpoint) {
-  ActionView view;
-  view.mechanism = "seccomp_user_notification";
-  view.recorded = true;
-  view.answer = ActionAnswer::kAllowed;
-  bool ranges = false;
-  if (const NetworkRule* open = open_to_all(spec, endpoint, &ranges)) {
-    view.rule = open->id;
-    return view;
-  }
-  const NetworkRule* named =
-      deciding_rule_by_name(spec, endpoint.name, static_cast<std::uint16_t>(endpoint.port),
-                            is_datagram(endpoint) ? "udp" : "tcp");
-  const bool open = named != nullptr && named->effect == RuleEffect::kAllow;
-  if (open && judge_name(spec, endpoint.name).perform) {
-    view.rule = named->id;
-    view.note = kByAnswer;
-    return view;
-  }
-  view.answer = ActionAnswer::kDenied;
-  view.rule = named != nullptr && !open ? named->id : spec.egress_default;
-  view.os_errno = EACCES;
-  view.note = open ? kNotLookedUp : ranges ? kByAddress : "";
-  return spec.kill_on_denial ? killing(std::move(view)) : view;
-}
-
-ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
-  const schema::Result<Endpoint> endpoint = object.ends_with("/udp")
-                                                ? planner::parse_range_endpoint(object)
-                                                : planner::parse_host_endpoint(object);
-  if (!endpoint) {
-    ActionView view;
-    view.note = endpoint.error().message();
-    return view;
-  }
-  return endpoint->kind == HostKind::kRange ? view_address(spec, *endpoint)
-                                            : view_name(spec, *endpoint);
-}
-
 ActionView view_resolve(const NetworkSpec& spec, const std::string& name) {
   const NetworkVerdict verdict = judge_name(spec, name);
   ActionView view = answered(verdict.event, verdict.perform);
@@ -152,6 +113,48 @@ ActionView view_resolve(const NetworkSpec& spec, const std::string& name) {
         "hosts says can be read";
   }
   return view;
+}
+
+ActionView view_name(const NetworkSpec& spec, const Endpoint& endpoint) {
+  ActionView view;
+  view.mechanism = "seccomp_user_notification";
+  view.recorded = true;
+  view.answer = ActionAnswer::kAllowed;
+  bool ranges = false;
+  if (const NetworkRule* open = open_to_all(spec, endpoint, &ranges)) {
+    view.rule = open->id;
+    return view;
+  }
+  const NetworkRule* named =
+      deciding_rule_by_name(spec, endpoint.name, static_cast<std::uint16_t>(endpoint.port),
+                            is_datagram(endpoint) ? "udp" : "tcp");
+  const bool open = named != nullptr && named->effect == RuleEffect::kAllow;
+  if (open) {
+    ActionView lookup = view_resolve(spec, endpoint.name);
+    const bool may_be = lookup.answer == ActionAnswer::kAllowed;
+    view.rule = named->id;
+    view.note = may_be ? kByAnswer : kNotLookedUp;
+    lookup.note = view.note;
+    return may_be ? view : lookup;
+  }
+  view.answer = ActionAnswer::kDenied;
+  view.rule = named != nullptr ? named->id : spec.egress_default;
+  view.os_errno = EACCES;
+  view.note = ranges ? kByAddress : "";
+  return spec.kill_on_denial ? killing(std::move(view)) : view;
+}
+
+ActionView view_connect(const NetworkSpec& spec, const std::string& object) {
+  const schema::Result<Endpoint> endpoint = object.ends_with("/udp")
+                                                ? planner::parse_range_endpoint(object)
+                                                : planner::parse_host_endpoint(object);
+  if (!endpoint) {
+    ActionView view;
+    view.note = endpoint.error().message();
+    return view;
+  }
+  return endpoint->kind == HostKind::kRange ? view_address(spec, *endpoint)
+                                            : view_name(spec, *endpoint);
 }
 
 }  // namespace

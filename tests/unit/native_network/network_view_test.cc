@@ -93,6 +93,7 @@ TEST(NetworkViewTest, ARuleByNameDependsOnTheAnswerAndOnTheLookup) {
     const ActionView unknown = connect({by_name, closed}, "a.example:443");
     EXPECT_EQ(unknown.answer, ActionAnswer::kDenied);
     EXPECT_NE(unknown.note.find("may not be looked up"), std::string::npos);
+    EXPECT_EQ(unknown.rule, "name_resolution.allow");
   }
   EXPECT_EQ(connect({by_name, names({"*"})}, "a.example:80").answer, ActionAnswer::kDenied);
   const planner::Action resolve{Domain::kNameResolution, "resolve", "a.example"};

@@ -190,6 +190,22 @@ TEST_F(ExplainTest, CallsAreFoundInGroups) {
   EXPECT_EQ(said("ptrace"), "call denied ");
 }
 
+TEST_F(ExplainTest, OfARefusedLookupTheStatementOnNamesIsCited) {
+  load("network: {allowlist: ['*:53', 'a.example:80']}\nname_resolution: {allow: [b.example]}\n");
+  ActionView view = answered(ActionAnswer::kDenied);
+  view.rule = "name_resolution.allow";
+  for (const char* object : {"10.0.0.1:53", "a.example:80"}) {
+    backend_.answers(std::string("connect ") + object, view);
+    const Explanation one = explained(object, "connect").answers[0];
+    EXPECT_EQ(one.rule, "name_resolution.allow") << object;
+    EXPECT_EQ(one.policy, PolicyWord::kDenied) << object;
+    EXPECT_EQ(one.line, 2) << object;
+  }
+  view.rule = "self_protection.something";
+  backend_.answers("connect 10.0.0.1:53", view);
+  EXPECT_EQ(said("10.0.0.1:53", "connect"), "connect denied network.allowlist[0]");
+}
+
 TEST_F(ExplainTest, OnlyWhatIsReportedHasARecord) {
   load("syscalls: {allow: []}\n");
   ActionView view = answered(ActionAnswer::kDenied);
