@@ -72,9 +72,8 @@ planner::ProtectedPaths protected_paths(const Home& home, const std::string& led
   for (std::size_t i = 1; i < policy.documents.size(); ++i) {
     protect.unwritable.push_back(policy.documents[i].path);
   }
-  for (std::string& place : backend_native::places_of_limits(policy.record.requirements)) {
-    protect.unwritable.push_back(std::move(place));
-  }
+  protect.groups = backend_native::places_of_limits(policy.record.requirements);
+  protect.unwritable.insert(protect.unwritable.end(), protect.groups.begin(), protect.groups.end());
   return protect;
 }
 

@@ -44,6 +44,14 @@ std::vector<Protected> look_at(const std::vector<std::string>& paths, const Path
   return found;
 }
 
+std::vector<std::string> other_than(std::vector<std::string> paths,
+                                    const std::vector<std::string>& left_out) {
+  std::erase_if(paths, [&](const std::string& path) {
+    return std::find(left_out.begin(), left_out.end(), path) != left_out.end();
+  });
+  return paths;
+}
+
 bool grants_path(const PolicyRule& rule) {
   return rule.effect == schema::RuleEffect::kAllow &&
          rule.selector.type == schema::SelectorType::kPathPrefix;
@@ -83,7 +91,9 @@ std::vector<Refusal> check_grants(const std::vector<Requirement>& requirements,
                                   const ProtectedPaths& paths, const PolicyView& policy,
                                   const PathResolver& resolve) {
   const std::vector<Protected> evidence = look_at(paths.unreadable, resolve);
-  const std::vector<Protected> control = look_at(paths.unwritable, resolve);
+  const auto controls = {std::pair(look_at(other_than(paths.unwritable, paths.groups), resolve),
+                                   &refuse_grant_covers_control),
+                         std::pair(look_at(paths.groups, resolve), &refuse_grant_covers_groups)};
   std::vector<Refusal> refusals;
   for (const Requirement& requirement : requirements) {
     const bool writes = requirement.domain == Domain::kFilesystemWrite;
@@ -100,10 +110,14 @@ std::vector<Refusal> check_grants(const std::vector<Requirement>& requirements,
       if (!seen.empty()) {
         refusals.push_back(refuse_grant_covers_evidence(rule, seen, policy));
       }
-      const std::vector<std::string> changed =
-          writes ? covered_by(granted, walked, control) : std::vector<std::string>();
-      if (!changed.empty()) {
-        refusals.push_back(refuse_grant_covers_control(rule, changed, policy));
+      if (!writes) {
+        continue;
+      }
+      for (const auto& [list, refuse] : controls) {
+        const std::vector<std::string> changed = covered_by(granted, walked, list);
+        if (!changed.empty()) {
+          refusals.push_back(refuse(rule, changed, policy));
+        }
       }
     }
   }

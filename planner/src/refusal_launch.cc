@@ -160,6 +160,18 @@ Refusal refuse_grant_covers_control(const schema::PolicyRule& rule,
                         "does not write (--policy FILE names a policy elsewhere)");
 }
 
+Refusal refuse_grant_covers_groups(const schema::PolicyRule& rule,
+                                   const std::vector<std::string>& covered,
+                                   const PolicyView& policy) {
+  return launch_refusal(
+      LaunchRefusal::kGrantCoversControl,
+      grant_of(rule, policy) + ", which covers the control groups at " + listed(covered) +
+          ": there `resources.memory_bytes` is kept, and the program could raise its own limit or "
+          "leave the group that has it",
+      "grant narrower directories that do not hold control groups, or leave "
+      "`resources.memory_bytes` out");
+}
+
 Refusal refuse_descriptor_of_evidence(std::int64_t number, const std::string& path) {
   return launch_refusal(LaunchRefusal::kGrantCoversEvidence,
                         "descriptor " + std::to_string(number) +

@@ -340,6 +340,8 @@ class Memory(LimitsCase):
                 self.assertEqual(done.returncode, status, done.stderr)
                 if status:
                     self.assertIn("grant_covers_control", done.stderr)
+                    self.assertIn("could raise its own limit", done.stderr)
+                    self.assertNotIn("confines the next run", done.stderr)
 
     def test_nothing_enters_another_group_also_while_observing(self):
         self.limited(["resources: { memory_bytes: 67108864 }"])

@@ -97,6 +97,19 @@ TEST_F(GrantGuardTest, WriteGrantsOverControlAreRefusedAndReadGrantsAreNot) {
   EXPECT_EQ(write("/"), "grant_covers_evidence grant_covers_control");
 }
 
+TEST_F(GrantGuardTest, OfControlGroupsOtherThingsAreTrueThanOfThePolicy) {
+  protect_.groups = {root() + "/work"};
+  protect_.unwritable.push_back(root() + "/work");
+  const std::vector<Refusal> groups = check(Domain::kFilesystemWrite, root() + "/work", "write");
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_NE(groups[0].detail.find("resources.memory_bytes"), std::string::npos);
+  EXPECT_EQ(groups[0].detail.find("next run"), std::string::npos);
+  const std::vector<Refusal> both = check(Domain::kFilesystemWrite, "/", "write");
+  ASSERT_EQ(both.size(), 3U) << "evidence, policy and aasm, groups";
+  EXPECT_EQ(both[1].detail.find(root() + "/work"), std::string::npos);
+  EXPECT_NE(both[2].detail.find(root() + "/work"), std::string::npos);
+}
+
 TEST_F(GrantGuardTest, GrantInsideAProtectedDirectoryIsRefused) {
   EXPECT_EQ(read(root() + "/state/keys/key"), "grant_covers_evidence");
   EXPECT_EQ(read(root() + "/state/keys/not-there-yet"), "grant_covers_evidence");

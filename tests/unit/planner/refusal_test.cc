@@ -79,6 +79,7 @@ std::vector<Refusal> launch_refusals() {
           refuse_descriptor_of_control(1, "/etc/p.yaml"),
           refuse_grant_covers_control(other, {"/home/u/bin/aasm"}, view_of_two()),
           refuse_no_requirements(view_of_two()),
+          refuse_grant_covers_groups(rule, {"/sys/fs/cgroup"}, view()),
           unmet(RefusalReason::kDomainUnsupported, view_of_two())};
 }
 
@@ -144,6 +145,7 @@ TEST(RefusalTest, LaunchTextsNameTheirParticulars) {
   holds(16, "`gvisor`, `microvm`");
   holds(17, "descriptor 7, which the program would inherit, refers to `/home/u/.aasm/ledger.db`");
   holds(18, "descriptor 1, which the program would inherit, is open for writing on `/etc/p.yaml`");
+  holds(21, "covers the control groups at `/sys/fs/cgroup`");
 }
 
 TEST(RefusalTest, NoTextPromisesMoreThanIsShown) {

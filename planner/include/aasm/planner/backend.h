@@ -21,6 +21,7 @@ struct ProtectedPaths {
   std::string canary_dir;               // $AASM_HOME/canary: our own objects for canaries
   std::vector<std::string> unreadable;  // ledger, keys, trust: neither read nor write
   std::vector<std::string> unwritable;  // policy in use, helper, aasm, control groups
+  std::vector<std::string> groups;      // which of these are control groups
 };
 
 // What a probe needs. The scratch directory is ours, empty, writable, outside any workload's reach.

@@ -72,6 +72,10 @@ schema::Refusal refuse_evidence_hard_linked(const std::string& path, std::uint64
 schema::Refusal refuse_grant_covers_control(const schema::PolicyRule& rule,
                                             const std::vector<std::string>& covered,
                                             const PolicyView& policy);
+// The same reason, where what is covered keeps a limit of this run.
+schema::Refusal refuse_grant_covers_groups(const schema::PolicyRule& rule,
+                                           const std::vector<std::string>& covered,
+                                           const PolicyView& policy);
 // Of a descriptor that would pass the boundary: on a file of ours, or on one that confines and open
 // for writing.
 schema::Refusal refuse_descriptor_of_evidence(std::int64_t number, const std::string& path);
