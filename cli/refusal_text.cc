@@ -33,8 +33,9 @@ std::string advice_line(schema::RunEnding ending) {
 std::string failure_text(const launcher::SessionEnd& end) {
   std::string out = "error: " + std::string(token(end.failure->ending)) + ": ";
   out += schema::escape_for_display(end.failure->step + ": " + end.failure->detail);
-  if (end.failure->os_errno != 0) {
-    out += " (" + std::generic_category().message(end.failure->os_errno) + ")";
+  const std::string reason = std::generic_category().message(end.failure->os_errno);
+  if (end.failure->os_errno != 0 && end.failure->detail.find(reason) == std::string::npos) {
+    out += " (" + reason + ")";
   }
   if (end.failure->ending == schema::RunEnding::kEvidenceFailure) {
     return out + "; the program may have run\n";

@@ -34,6 +34,13 @@ class ExitStatus(aasm_case.AasmCase):
         self.assertIn(" ending=finished started=true exit=125 status=125 ", line)
         self.assertEqual(line.count("\n"), 1)
 
+    def test_why_a_program_could_not_be_executed_is_said_once(self):
+        self.write_policy(aasm_case.POLICY.format(read="").replace("    write:", "    execute: { allow: [/usr/lib] }\n    write:", 1))
+        done = self.run_exec("/usr/bin/true")
+        self.assertEqual(done.returncode, 126)
+        self.assertIn("error: exec_failed: ", done.stderr)
+        self.assertEqual(done.stderr.count("Permission denied"), 1, done.stderr)
+
     def test_the_times_on_the_status_line_add_up_to_the_run(self):
         read_end, write_end = os.pipe()
         begin = time.monotonic_ns()
