@@ -50,9 +50,11 @@ constexpr std::array<Table, 4> kTables = {{
 Result<std::size_t> copy_value(const Statement& from, int column, bool key, Statement& to) {
   const int index = column + 1;
   switch (AASM_TRY(from.column_type(column))) {
-    case ColumnType::kInteger:
-      AASM_TRY(to.bind_int(index, AASM_TRY(from.column_int(column))));
+    case ColumnType::kInteger: {
+      const std::int64_t number = AASM_TRY(from.column_int(column));
+      AASM_TRY(to.bind_int(index, number));
       return std::size_t{0};
+    }
     case ColumnType::kText: {
       const std::string_view text = AASM_TRY(from.column_text(column));
       AASM_TRY(to.bind_text(index, text));
