@@ -1,5 +1,6 @@
 """aasm run exec: the program's own behaviour is what it would be without aasm."""
 
+import errno
 import os
 import resource
 import signal
@@ -33,6 +34,16 @@ class ExitStatus(aasm_case.AasmCase):
         self.assertEqual(done.returncode, 125)
         self.assertIn(" ending=finished started=true exit=125 status=125 ", line)
         self.assertEqual(line.count("\n"), 1)
+
+    def test_a_program_that_cannot_be_watched_is_not_started(self):
+        epoll_create1 = 291 if os.uname().machine == "x86_64" else 20
+        for options in ((), ("--isolation", "none")):
+            done = self.sh("echo > mark; exec sleep 60", options=options, preexec_fn=lambda: aasm_case.refuse_call(epoll_create1, errno.EMFILE))
+            self.assertEqual(done.returncode, 125)
+            self.assertIn("watching the program: Too many open files; no program ran", done.stderr)
+            [closed] = self.bodies("run.closed")
+            self.assertEqual((closed["ending"], closed["program_started"]), ("exec_failed", False))
+            self.assertFalse((self.work / "mark").exists())
 
     def test_why_a_program_could_not_be_executed_is_said_once(self):
         self.write_policy(aasm_case.POLICY.format(read="").replace("    write:", "    execute: { allow: [/usr/lib] }\n    write:", 1))

@@ -180,6 +180,9 @@ Result<planner::StartOutcome> NativePrepared::start(planner::ActivityEmitter emi
     return Error(ErrorCode::kInvalidArgument, "this execution must not be started");
   }
   auto gate = std::make_shared<EmitGate>(std::move(emit));
+  EndWatch watch = AASM_TRY(EndWatch::open());
+  AASM_TRY(watch.add(helper_->exit_fd().get()));
+  AASM_TRY(watch.add(channel_->ended_fd()));
   const Result<void> seized = helper_->seize();
   planner::StartOutcome outcome;
   if (witness_) {
@@ -196,9 +199,9 @@ Result<planner::StartOutcome> NativePrepared::start(planner::ActivityEmitter emi
     outcome.failure = exec_failure(started.error());
     return outcome;
   }
-  outcome.running = AASM_TRY(
-      NativeRunning::create({*started, std::move(*helper_), std::move(channel_), std::move(gate),
-                             std::move(material_.memory), std::move(witness_)}));
+  outcome.running = std::make_unique<NativeRunning>(
+      NativeRunning::Parts{*started, std::move(*helper_), std::move(channel_), std::move(gate),
+                           std::move(material_.memory), std::move(witness_), std::move(watch)});
   helper_.reset();
   return outcome;
 }

@@ -1,17 +1,11 @@
 #include "running.h"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 
 #include "aasm/process/pidfd.h"
-
-#include "program_end.h"
 
 namespace aasm::backend_native {
 namespace {
@@ -51,33 +45,12 @@ NativeRunning::NativeRunning(Parts parts)
       channel_(std::move(parts.channel)),
       helper_(std::move(parts.helper)),
       gate_(std::move(parts.gate)),
-      witness_(std::move(parts.witness)) {}
-
-Result<std::unique_ptr<planner::RunningExecution>> NativeRunning::create(Parts parts) {
-  std::unique_ptr<NativeRunning> running(new NativeRunning(std::move(parts)));
-  AASM_TRY(running->watch_descriptors());
-  return std::unique_ptr<planner::RunningExecution>(std::move(running));
-}
-
-Result<void> NativeRunning::watch_descriptors() {
-  terminated_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  ended_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  if (!terminated_ || !ended_) {
-    return process::system_error("watching the program", errno);
-  }
-  for (const int fd : {helper_.exit_fd().get(), channel_->ended_fd(), terminated_.get()}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (::epoll_ctl(ended_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      return process::system_error("watching the program", errno);
-    }
-  }
-  return {};
-}
+      witness_(std::move(parts.witness)),
+      watch_(std::move(parts.watch)) {}
 
 int NativeRunning::exit_fd() const {
   gate_->open();
-  return ended_.get();
+  return watch_.ended.get();
 }
 
 planner::ProgramState NativeRunning::take_state() {
@@ -99,9 +72,7 @@ void NativeRunning::terminate(ExitCause cause) {
     forced_cause_ = cause;
   }
   kill_tree();
-  const std::uint64_t one = 1;
-  // An eventfd that is never read is far from full, so this cannot fail.
-  [[maybe_unused]] const ssize_t written = ::write(terminated_.get(), &one, sizeof one);
+  watch_.terminate();
 }
 
 void NativeRunning::kill_tree() {

@@ -13,6 +13,7 @@
 #include "channel.h"
 #include "helper_client.h"
 #include "memory_group.h"
+#include "program_end.h"
 
 namespace aasm::backend_native {
 
@@ -46,8 +47,9 @@ class NativeRunning final : public planner::RunningExecution {
     std::shared_ptr<EmitGate> gate;
     MemoryGroup memory;
     std::unique_ptr<AuditWitness> witness;  // where policy asks for one
+    EndWatch watch;                         // of the helper's exit_fd() and the channel
   };
-  static schema::Result<std::unique_ptr<planner::RunningExecution>> create(Parts parts);
+  explicit NativeRunning(Parts parts);
 
   const schema::ProcessStarted& started() const override { return started_; }
   int exit_fd() const override;
@@ -59,9 +61,6 @@ class NativeRunning final : public planner::RunningExecution {
   schema::Error fault() const override;
 
  private:
-  explicit NativeRunning(Parts parts);
-
-  schema::Result<void> watch_descriptors();
   void kill_tree();
   schema::ProcessExited end_of(const std::optional<ChildExit>& exit) const;
   schema::ExitCause cause_of(const std::optional<ChildExit>& exit) const;
@@ -73,8 +72,7 @@ class NativeRunning final : public planner::RunningExecution {
   HelperClient helper_;
   std::shared_ptr<EmitGate> gate_;
   std::unique_ptr<AuditWitness> witness_;
-  process::Fd terminated_;  // eventfd
-  process::Fd ended_;       // epoll over warden socket, channel and terminated_
+  EndWatch watch_;
   std::optional<schema::ExitCause> forced_cause_;
   std::int64_t descendants_killed_ = 0;
   std::optional<schema::Error> tree_error_;

@@ -2,8 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,22 +55,14 @@ Result<std::vector<int>> inheritable_descriptors() {
 
 class UnconfinedRun final : public planner::RunningExecution {
  public:
-  static Result<std::unique_ptr<planner::RunningExecution>> create(HelperClient helper) {
-    std::unique_ptr<UnconfinedRun> self(new UnconfinedRun(std::move(helper)));
-    self->terminated_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    self->changed_.reset(epoll_create1(EPOLL_CLOEXEC));
-    for (const int fd : {self->helper_.exit_fd().get(), self->terminated_.get()}) {
-      epoll_event event{};
-      event.events = EPOLLIN;
-      if (epoll_ctl(self->changed_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-        return process::system_error("watching the program", errno);
-      }
-    }
-    return std::unique_ptr<planner::RunningExecution>(std::move(self));
+  UnconfinedRun(HelperClient helper, EndWatch watch)
+      : helper_(std::move(helper)), watch_(std::move(watch)) {
+    started_.pid = helper_.child_pid();
+    started_.exe_not_read_reason = "isolation none: the start is not watched";
   }
 
   const schema::ProcessStarted& started() const override { return started_; }
-  int exit_fd() const override { return changed_.get(); }
+  int exit_fd() const override { return watch_.ended.get(); }
   planner::ProgramState take_state() override {
     const ChildState child = helper_.take_state();
     return {child.ended || forced_cause_, child.stop_signal};
@@ -83,8 +73,7 @@ class UnconfinedRun final : public planner::RunningExecution {
   void terminate(ExitCause cause) override {
     forced_cause_ = forced_cause_.value_or(cause);
     kill_tree();
-    // An eventfd that is never read is far from full, so this cannot fail.
-    [[maybe_unused]] const int told = eventfd_write(terminated_.get(), 1);
+    watch_.terminate();
   }
   schema::ChannelTotals channel() const override { return {}; }
   Error fault() const override { return lost_warden(warden_error_); }
@@ -110,10 +99,6 @@ class UnconfinedRun final : public planner::RunningExecution {
   }
 
  private:
-  explicit UnconfinedRun(HelperClient helper) : helper_(std::move(helper)) {
-    started_.pid = helper_.child_pid();
-    started_.exe_not_read_reason = "isolation none: the start is not watched";
-  }
   void kill_tree() {
     const Result<std::uint32_t> killed = helper_.kill_tree(kTreePatience);
     if (killed) {
@@ -126,8 +111,7 @@ class UnconfinedRun final : public planner::RunningExecution {
   schema::ProcessStarted started_;
   std::chrono::steady_clock::time_point started_at_ = std::chrono::steady_clock::now();
   HelperClient helper_;
-  process::Fd terminated_;
-  process::Fd changed_;  // epoll over the warden's socket and terminated_
+  EndWatch watch_;
   std::optional<ExitCause> forced_cause_;
   std::int64_t descendants_killed_ = 0;
   std::optional<Error> tree_error_;
@@ -161,15 +145,22 @@ class UnconfinedLaunch final : public planner::PreparedExecution {
     spec.helper = helper_.borrow();
     spec.frame = frame();
     spec.passed_unlisted = AASM_TRY(inheritable_descriptors());
+    EndWatch watch = AASM_TRY(EndWatch::open());
     Result<HelperClient> client = HelperClient::spawn(spec, kStartPatience);
     if (!client) {
       outcome.failure = start_failure(client.error());
       return outcome;
     }
     outcome.failure = await_exec(*client);
-    if (!outcome.failure) {
-      outcome.running = AASM_TRY(UnconfinedRun::create(std::move(*client)));
+    if (outcome.failure) {
+      return outcome;
     }
+    if (const Result<void> added = watch.add(client->exit_fd().get()); !added) {
+      outcome.failure = exec_failure(added.error().message(), added.error().os_errno());
+      outcome.failure->ending = schema::RunEnding::kEvidenceFailure;  // it has begun
+      return outcome;
+    }
+    outcome.running = std::make_unique<UnconfinedRun>(std::move(*client), std::move(watch));
     return outcome;
   }
 
