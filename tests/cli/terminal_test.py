@@ -1,5 +1,6 @@
 """aasm run exec on a terminal: job control works as it does without aasm."""
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -39,6 +40,17 @@ class Terminal(aasm_case.AasmCase):
         except ProcessLookupError:
             pass
         os.waitpid(self.shell, 0)
+        # A supervisor that still ends its run would make files in what is about to be removed.
+        self.wait_for(lambda: not self.left(), "the runs to end")
+
+    def left(self):
+        """Commands that name our policy."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if str(self.policy).encode() in process.read_bytes():
+                    found.append(process)
+        return found
 
     def say(self, text):
         os.write(self.master, (text + "\n").encode())
