@@ -9,7 +9,8 @@
 
 #include "flips.h"
 
-// flips KIND ROUNDS [ARGUMENT...]: prints "MADE REFUSED OTHER LEAKS". Words of no kind: ends with a
+// flips KIND ROUNDS [ARGUMENT...]: prints "MADE REFUSED OTHER LEAKS". With -ROUNDS it says "ready"
+// before and waits for a line. Words of no kind: ends with a
 // status that says whether the file of this program is called "denied".
 
 namespace {
@@ -46,8 +47,13 @@ int main(int argc, char** argv) {
   if (kind == kinds().end()) {
     return tell();
   }
-  const flips::Counts counts =
-      kind->second(std::strtol(words[1].c_str(), nullptr, 10), {words.begin() + 2, words.end()});
+  const long rounds = std::strtol(words[1].c_str(), nullptr, 10);
+  if (rounds < 0) {
+    std::puts("ready");
+    std::fflush(stdout);
+    std::getchar();
+  }
+  const flips::Counts counts = kind->second(std::labs(rounds), {words.begin() + 2, words.end()});
   std::printf("%ld %ld %ld %ld\n", counts.made, counts.refused, counts.other, counts.leaks);
   return 0;
 }

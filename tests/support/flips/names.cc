@@ -21,6 +21,20 @@ ino_t inode(const char* name) {
   return ::lstat(name, &status) == 0 ? status.st_ino : 0;
 }
 
+// Somebody may be short of descriptors for a while.
+int opened(const char* name) {
+  int fd = -1;
+  for (int i = 0; fd < 0 && i < 100000; ++i) {
+    fd = ::open(name, O_RDONLY);
+  }
+  return fd;
+}
+
+void remove_again(const char* name) {
+  for (int i = 0; ::unlink(name) != 0 && errno == EMFILE && i < 100000; ++i) {
+  }
+}
+
 bool same_state(const struct stat& before, const char* name) {
   struct stat now {};
   return ::stat(name, &now) == 0 && now.st_ino == before.st_ino &&
@@ -85,7 +99,7 @@ bool is_shut_changed() {
 
 Counts flip_attributes(long rounds, const Arguments& /*none*/) {
   Counts counts;
-  const std::array<int, 2> ends = {::open("open/name", O_RDONLY), ::open("shut/name", O_RDONLY)};
+  const std::array<int, 2> ends = {opened("open/name"), opened("shut/name")};
   const int flipped = ::dup(ends[0]);
   struct stat before {};
   ::fstat(ends[1], &before);
@@ -107,7 +121,7 @@ Counts flip_links(long rounds, const Arguments& /*none*/) {
   for (long i = 0; i < rounds; ++i) {
     if (count(counts, ::link(from.text(), to.text()))) {
       counts.leaks += inode("shut/link") != 0 || inode("open/link") == secret ? 1 : 0;
-      ::unlink(inode("shut/link") != 0 ? "shut/link" : "open/link");
+      remove_again(inode("shut/link") != 0 ? "shut/link" : "open/link");
     }
   }
   return counts;
