@@ -13,6 +13,10 @@ namespace {
 using schema::Control;
 using schema::ControlPrepared;
 
+bool is_done(const wire::StepReport& report) {
+  return report.state == static_cast<std::uint32_t>(wire::StepState::kDone);
+}
+
 // What an inventory of names may take of one control.
 struct Room {
   std::size_t names = 1000;
@@ -129,6 +133,22 @@ std::vector<ControlPrepared> control_records(std::vector<Control> controls,
     record.parts = static_cast<std::int64_t>(records.size());
   }
   return records;
+}
+
+void report_steps(std::span<const wire::StepReport> steps, const std::string& failed_step,
+                  std::vector<ControlPrepared>& records) {
+  for (ControlPrepared& record : records) {
+    record.failed_step = failed_step;
+    for (Control& control : record.controls) {
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const auto step = static_cast<wire::Step>(i);
+        if (step != wire::Step::kExec && control.step == wire::step_name(step)) {
+          control.installed = is_done(steps[i]);
+          control.os_errno = steps[i].os_errno;
+        }
+      }
+    }
+  }
 }
 
 std::vector<schema::BoundaryProved> proved_records(schema::BoundaryProved proved) {

@@ -45,6 +45,11 @@ std::vector<schema::ControlPrepared> control_records(std::vector<schema::Control
                                                      schema::BoundBy bound,
                                                      const std::string& failed_step);
 
+// Puts into them what the helper reported, for which `facts.steps` was left empty. Controls of the
+// step exec are not the helper's and stay.
+void report_steps(std::span<const wire::StepReport> steps, const std::string& failed_step,
+                  std::vector<schema::ControlPrepared>& records);
+
 // boundary.proved in as many parts as it needs.
 std::vector<schema::BoundaryProved> proved_records(schema::BoundaryProved proved);
 

@@ -29,6 +29,8 @@ using wire::StepState;
 using Clock = std::chrono::steady_clock;
 using Millis = std::chrono::milliseconds;
 
+constexpr const char* kStarting = "starting the launch helper";
+
 Millis left_until(Clock::time_point deadline) {
   return std::max(std::chrono::duration_cast<Millis>(deadline - Clock::now()), Millis(0));
 }
@@ -63,14 +65,20 @@ HelperClient::HelperClient(StatusView status, std::size_t num_entries)
     : status_(std::move(status)), num_entries_(num_entries) {}
 
 Result<HelperClient> HelperClient::spawn(const HelperSpec& spec, Timeout timeout) {
-  AASM_TRY(process::become_subreaper());
-  HelperClient client(AASM_TRY(StatusView::create()), spec.frame.script.size());
-  client.earlier_children_ = AASM_TRY(process::list_children());
-  AASM_TRY_CONTEXT(client.start(spec, timeout), "starting the launch helper");
+  HelperClient client = AASM_TRY(begin(spec));
+  AASM_TRY(client.wait_started(timeout));
   return client;
 }
 
-Result<void> HelperClient::start(const HelperSpec& spec, Timeout timeout) {
+Result<HelperClient> HelperClient::begin(const HelperSpec& spec) {
+  AASM_TRY(process::become_subreaper());
+  HelperClient client(AASM_TRY(StatusView::create()), spec.frame.script.size());
+  client.earlier_children_ = AASM_TRY(process::list_children());
+  AASM_TRY_CONTEXT(client.start(spec), kStarting);
+  return client;
+}
+
+Result<void> HelperClient::start(const HelperSpec& spec) {
   process::Pipe pipe = AASM_TRY(process::make_pipe());
   process::SocketPair sockets = AASM_TRY(process::make_seqpacket_pair());
   process::SocketPair broker;
@@ -94,7 +102,7 @@ Result<void> HelperClient::start(const HelperSpec& spec, Timeout timeout) {
   pipe.write_end.reset();
   sockets.theirs.reset();
   broker.theirs.reset();
-  return await_child(timeout);
+  return {};
 }
 
 Result<void> HelperClient::await_child(Timeout timeout) {
@@ -105,6 +113,11 @@ Result<void> HelperClient::await_child(Timeout timeout) {
   if (!*received || child_pid_ <= 0) {
     return Error(ErrorCode::kUnavailable, "the launch helper did not report its child in time");
   }
+  return {};
+}
+
+Result<void> HelperClient::wait_started(Timeout timeout) {
+  AASM_TRY_CONTEXT(await_child(timeout), kStarting);
   return {};
 }
 

@@ -76,6 +76,10 @@ class HelperClient {
   // Starts the helper and waits for the launch child's pid. The error of a frame or warden step
   // that failed names the step and carries its errno; no process is left then.
   static schema::Result<HelperClient> spawn(const HelperSpec& spec, Timeout timeout);
+  // The two halves of it, for whoever has something to do in between. Of what begin() yields
+  // nothing else is to be called before wait_started().
+  static schema::Result<HelperClient> begin(const HelperSpec& spec);
+  schema::Result<void> wait_started(Timeout timeout);
 
   HelperClient(HelperClient&&) noexcept = default;
   HelperClient& operator=(HelperClient&&) = delete;
@@ -135,7 +139,7 @@ class HelperClient {
  private:
   HelperClient(StatusView status, std::size_t num_entries);
 
-  schema::Result<void> start(const HelperSpec& spec, Timeout timeout);
+  schema::Result<void> start(const HelperSpec& spec);
   schema::Result<void> await_child(Timeout timeout);
   schema::Error startup_error();
   schema::Result<void> await_filter(Timeout timeout);

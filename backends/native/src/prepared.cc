@@ -46,14 +46,14 @@ Result<std::unique_ptr<planner::PreparedExecution>> NativePrepared::create(
     witness = AuditWitness::open(*material.request.spec.witness, material.ruleset.abi);
   }
   HelperClient helper =
-      AASM_TRY(HelperClient::spawn(launch_helper_spec(material, program.borrow()), kStartPatience));
-  if (witness) {
-    witness->follow(helper.child_pid());
-  }
+      AASM_TRY(HelperClient::begin(launch_helper_spec(material, program.borrow())));
   std::unique_ptr<NativePrepared> prepared(
       new NativePrepared(std::move(material), std::move(helper), std::move(witness)));
-  // Here and not where the report is written: the helper is at work meanwhile.
-  prepared->seccomp_ = seccomp_detail(prepared->material_.filter, prepared->material_.program);
+  prepared->describe_control();
+  AASM_TRY(prepared->helper_->wait_started(kStartPatience));
+  if (prepared->witness_) {
+    prepared->witness_->follow(prepared->helper_->child_pid());
+  }
   Result<std::optional<process::Fd>> listener =
       prepared->helper_->wait_filter_installed(kStepPatience);
   if (!listener) {
@@ -149,18 +149,31 @@ void NativePrepared::hand_out_control() {
   has_handed_out_control_ = true;
 }
 
+// Before the helper has reported anything, since it is at work meanwhile.
+void NativePrepared::describe_control() {
+  const schema::SeccompDetail seccomp = seccomp_detail(material_.filter, material_.program);
+  control_ =
+      control_records(list_controls({material_.request,
+                                     material_.ruleset,
+                                     material_.filter,
+                                     seccomp,
+                                     {},
+                                     material_.cut,
+                                     material_.inner_ruleset ? &*material_.inner_ruleset : nullptr,
+                                     material_.limits,
+                                     material_.memory ? &material_.memory : nullptr}),
+                      material_.images, material_.target.bound, "");
+}
+
+// Once.
 std::vector<schema::ControlPrepared> NativePrepared::control_report(const HelperResults& results) {
   const std::string failed_step =
       results.failed_step && report_.failure &&
               report_.failure->ending == schema::RunEnding::kPrepareFailed
           ? wire::step_name(*results.failed_step)
           : "";
-  return control_records(
-      list_controls({material_.request, material_.ruleset, material_.filter, seccomp_,
-                     results.steps, material_.cut,
-                     material_.inner_ruleset ? &*material_.inner_ruleset : nullptr,
-                     material_.limits, material_.memory ? &material_.memory : nullptr}),
-      material_.images, material_.target.bound, failed_step);
+  report_steps(results.steps, failed_step, control_);
+  return std::move(control_);
 }
 
 void NativePrepared::write_report() {

@@ -29,6 +29,7 @@ class NativePrepared final : public planner::PreparedExecution {
                  std::unique_ptr<AuditWitness> witness);
 
   schema::Result<void> open_channel(process::Fd listener);
+  void describe_control();
   void hand_out_control();
   void await_canaries();
   void await_helpers_end();
@@ -45,13 +46,13 @@ class NativePrepared final : public planner::PreparedExecution {
   planner::LaunchFailure exec_failure(const schema::Error& error) const;
 
   LaunchMaterial material_;
-  schema::SeccompDetail seccomp_;
   std::unique_ptr<Channel> channel_;  // outlives the helper: its tree is killed while answered
   std::optional<HelperClient> helper_;
   std::unique_ptr<AuditWitness> witness_;  // where policy asks for one
   process::Fd report_pipe_;                // a second read end; the channel has the first
   planner::PreparationReport report_;
   bool has_handed_out_control_ = false;
+  std::vector<schema::ControlPrepared> control_;  // until it is reported
   std::optional<schema::BoundaryProved> proved_;
 };
 

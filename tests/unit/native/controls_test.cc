@@ -52,6 +52,9 @@ class ControlsTest : public ::testing::Test {
     seccomp_ = seccomp_detail(filter_, program_);
     return list_controls({request_, ruleset_, filter_, seccomp_, steps_, cut_});
   }
+  PreparedFacts facts(std::span<const wire::StepReport> steps) {
+    return {request_, ruleset_, filter_, seccomp_, steps, cut_};
+  }
   static const Control* find(const std::vector<Control>& controls, const std::string& id,
                              Purpose purpose) {
     for (const Control& control : controls) {
@@ -188,6 +191,29 @@ TEST_F(ControlsTest, DescriptorsPassedOnAreListed) {
   const Control* descriptors = find(controls, "descriptors", Purpose::kSelfProtection);
   ASSERT_NE(descriptors, nullptr);
   EXPECT_THAT(descriptors->descriptors, ElementsAre(0, 1, 2, 9));
+}
+
+TEST_F(ControlsTest, WhatTheHelperReportsMayBePutInAfterwards) {
+  static_cast<void>(list());
+  cut_.emplace();
+  for (int failed = 0; failed < static_cast<int>(wire::Step::kExec); ++failed) {
+    const auto which = static_cast<wire::Step>(failed);
+    const wire::StepReport done = step(which);
+    step(which).state = static_cast<std::uint32_t>(wire::StepState::kFailed);
+    step(which).os_errno = E2BIG;
+    const std::string name = wire::step_name(which);
+    const auto at_once =
+        control_records(list_controls(facts(steps_)), {}, schema::BoundBy::kPath, name);
+    auto afterwards = control_records(list_controls(facts({})), {}, schema::BoundBy::kPath, "");
+    report_steps(steps_, name, afterwards);
+    ASSERT_EQ(afterwards.size(), at_once.size());
+    for (std::size_t i = 0; i < at_once.size(); ++i) {
+      EXPECT_EQ(schema::json_write(schema::write_body(schema::RecordBody(afterwards[i]))),
+                schema::json_write(schema::write_body(schema::RecordBody(at_once[i]))))
+          << name;
+    }
+    step(which) = done;
+  }
 }
 
 TEST_F(ControlsTest, AShortPreparationIsOneRecord) {
