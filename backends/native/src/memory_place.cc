@@ -171,9 +171,12 @@ std::vector<std::string> mounts_of_groups(std::string_view own_groups, std::stri
 }
 
 std::vector<std::string> places_of_limits(const std::vector<schema::Requirement>& requirements) {
+  if (!memory_limit(requirements)) {
+    return {};
+  }
   const Result<std::string> groups = process::read_small_file("/proc/self/cgroup");
   const Result<std::string> mounts = read_mountinfo();
-  if (!memory_limit(requirements) || !groups || !mounts) {
+  if (!groups || !mounts) {
     return {};
   }
   std::vector<std::string> places;
