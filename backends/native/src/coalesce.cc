@@ -144,22 +144,26 @@ bool Coalescer::batch_is_full(EventKind kind, std::size_t more_bytes) const {
 void Coalescer::add(EventKind kind, schema::Event event, Clock::time_point now) {
   flush_if_due(now);
   fit_into_record(event);
-  if (count_up(kind, event)) {
+  std::string key = identity(kind, event);
+  if (count_up(key, event)) {
     return;
   }
+  std::size_t size = encoded_size_bound(event);
   if (!budget_.spent(event, now)) {
-    budget_.take(event, encoded_size_bound(event), now);
+    budget_.take(event, size, now);
   } else {
     event = unlisted(std::move(event));
-    if (count_up(kind, event)) {
+    key = identity(kind, event);
+    if (count_up(key, event)) {
       return;
     }
+    size = encoded_size_bound(event);
   }
-  open_entry(kind, std::move(event), now);
+  open_entry(kind, std::move(event), {std::move(key), size}, now);
 }
 
-bool Coalescer::count_up(EventKind kind, const schema::Event& event) {
-  const auto found = index_.find(identity(kind, event));
+bool Coalescer::count_up(const std::string& key, const schema::Event& event) {
+  const auto found = index_.find(key);
   if (found == index_.end()) {
     return false;
   }
@@ -171,9 +175,9 @@ bool Coalescer::count_up(EventKind kind, const schema::Event& event) {
   return true;
 }
 
-void Coalescer::open_entry(EventKind kind, schema::Event event, Clock::time_point now) {
-  const std::size_t size = encoded_size_bound(event);
-  if (batch_is_full(kind, size)) {
+void Coalescer::open_entry(EventKind kind, schema::Event event, Measured measured,
+                           Clock::time_point now) {
+  if (batch_is_full(kind, measured.size)) {
     ++full_batches_;
     flush();
   }
@@ -186,9 +190,9 @@ void Coalescer::open_entry(EventKind kind, schema::Event event, Clock::time_poin
   if (event.nested_filter && !nested_filter_event_) {
     nested_filter_event_ = event.number;
   }
-  bytes_ += size;
+  bytes_ += measured.size;
   actions_ += event.count;
-  index_.emplace(identity(kind, event), entries_.size());
+  index_.emplace(std::move(measured.key), entries_.size());
   const std::int64_t pid = event.pid;
   entries_.push_back({std::move(event), {pid}});
 }

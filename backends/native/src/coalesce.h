@@ -79,8 +79,14 @@ class Coalescer {
     std::unordered_set<std::int64_t> pids;
   };
 
-  bool count_up(EventKind kind, const schema::Event& event);
-  void open_entry(EventKind kind, schema::Event event, Clock::time_point now);
+  // Of an event: what tells it from others, and what it takes in a record at most.
+  struct Measured {
+    std::string key;
+    std::size_t size;
+  };
+
+  bool count_up(const std::string& key, const schema::Event& event);
+  void open_entry(EventKind kind, schema::Event event, Measured measured, Clock::time_point now);
   bool batch_is_full(EventKind kind, std::size_t more_bytes) const;
 
   BatchLimits limits_;
