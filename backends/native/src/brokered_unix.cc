@@ -41,16 +41,14 @@ void order_look_up(const BrokeredCall& call, wire::BrokerFile wanted, const std:
 // judged as what it led to, and then reached by the descriptor of that.
 Result<void> BrokerCalls::order_unix_path(Brokered& call, NetworkCall what,
                                           const std::string& path) {
-  call.directory = AASM_TRY(caller_directory(call.tid));
-  if (path[0] == '/') {
-    // The caller need not be permitted to go where it stands.
-    call.directory = AASM_TRY(process::open_file("/", O_PATH | O_DIRECTORY));
-  }
+  // The caller need not be permitted to go where it stands.
+  call.directory = AASM_TRY(path[0] == '/' ? caller_root(call.tid) : caller_directory(call.tid));
   call.order.directory = call.directory.get();
   call.order.flags |= wire::kBrokerOwnThread;
-  const CallerStatus status = AASM_TRY(read_caller_status(call.tid));
+  const std::string text = AASM_TRY(callers_.status(call.tid));
+  const CallerStatus status = AASM_TRY(parse_caller_status(text));
   call.order.mode_mask = status.mode_mask;
-  AASM_TRY(add_credentials(call));
+  AASM_TRY(rights_.give(status, &call.order));
   // What begins with a link of proc(5) would be one of the broker's (brokered_bind.cc).
   if (what == NetworkCall::kBind && (files_.denies() || path.starts_with("/proc/"))) {
     return order_bind_place(call, path);

@@ -195,8 +195,9 @@ Result<CallerStatus> read_caller_status(pid_t tid) {
       AASM_TRY(process::read_small_file("/proc/" + std::to_string(tid) + "/status")));
 }
 
-Result<process::Fd> caller_directory(pid_t tid) {
-  const std::string process = "/proc/" + std::to_string(tid);
+namespace {
+
+Result<void> check_root(const std::string& process) {
   struct stat theirs {};
   struct stat ours {};
   if (::stat((process + "/root").c_str(), &theirs) != 0 || ::stat("/", &ours) != 0) {
@@ -205,6 +206,19 @@ Result<process::Fd> caller_directory(pid_t tid) {
   if (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino) {
     return Error(ErrorCode::kPermissionDenied, "the caller's root is not ours", EPERM);
   }
+  return {};
+}
+
+}  // namespace
+
+Result<process::Fd> caller_root(pid_t tid) {
+  AASM_TRY(check_root("/proc/" + std::to_string(tid)));
+  return process::open_file("/", O_PATH | O_DIRECTORY);
+}
+
+Result<process::Fd> caller_directory(pid_t tid) {
+  const std::string process = "/proc/" + std::to_string(tid);
+  AASM_TRY(check_root(process));
   return process::open_file(process + "/cwd", O_PATH | O_DIRECTORY);
 }
 

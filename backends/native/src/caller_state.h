@@ -44,7 +44,8 @@ struct CallerStatus {
 schema::Result<CallerStatus> parse_caller_status(std::string_view text);
 schema::Result<CallerStatus> read_caller_status(pid_t tid);
 
-// Its working directory, O_PATH. An error where its root is not ours.
+// Its root and its working directory, O_PATH. An error where its root is not ours.
+schema::Result<process::Fd> caller_root(pid_t tid);
 schema::Result<process::Fd> caller_directory(pid_t tid);
 
 }  // namespace aasm::backend_native
