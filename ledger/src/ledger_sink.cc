@@ -40,6 +40,8 @@ void LedgerSink::wait_readable() {
 }
 
 Result<void> LedgerSink::wait_open() {
+  // Now, since the caller has nothing to do until the ledger is open.
+  run_key_ = std::make_unique<crypto::SigningKey>(AASM_TRY(crypto::SigningKey::generate()));
   const Store* store = AASM_TRY(thread_->wait_open());
   checkpoint_at_open_ = store->newest_checkpoint();
   lock_note_ = std::make_unique<RunLockNote>(RunLockNote{store->origin(), store->size()});
@@ -53,14 +55,12 @@ Result<schema::RunOpened> LedgerSink::open_run(const schema::RunId& run, schema:
   if (!run_.empty() || run.empty()) {
     return Error(ErrorCode::kInvalidArgument, "a sink serves exactly one run");
   }
-  auto key = std::make_unique<crypto::SigningKey>(AASM_TRY(crypto::SigningKey::generate()));
-  body.run_key = key->public_key();
+  body.run_key = run_key_->public_key();
   body.key_storage = "memory_only";
   body.checkpoint = checkpoint_at_open_;
   PendingRecord opened = AASM_TRY(make_pending(run, schema::RecordBody(body), thread_->host_key()));
   lock_ = std::make_unique<RunLock>(AASM_TRY(RunLock::take(paths_.runs, run, *lock_note_)));
   thread_->push({std::move(opened), {}});
-  run_key_ = std::move(key);
   run_ = run;
   return body;
 }
@@ -99,6 +99,10 @@ Result<void> LedgerSink::flush() {
 
 void LedgerSink::start_streaming() {
   thread_->start_streaming();
+}
+
+void LedgerSink::close_when_done() {
+  thread_->close_when_done();
 }
 
 Result<schema::ClosedRun> LedgerSink::close_run(schema::RunClosed body) {

@@ -109,6 +109,16 @@ void StoreThread::run() {
   while (std::optional<Batch> batch = next_batch()) {
     commit(std::move(*batch));
   }
+  std::unique_lock lock(mutex_);
+  if (closes_itself_) {
+    lock.unlock();
+    store_.reset();
+  }
+}
+
+void StoreThread::close_when_done() {
+  const std::lock_guard lock(mutex_);
+  closes_itself_ = true;
 }
 
 bool StoreThread::due_locked() const {

@@ -62,6 +62,8 @@ class StoreThread {
   // The same, but heads/ may still be on its way: head_lag() waits for it.
   schema::Result<CommitReport> flush_durably();
   void start_streaming();
+  // Closes the Store behind the last record, on the thread, and not when this is destroyed.
+  void close_when_done();
   // Makes `error` the sticky error unless there is one.
   void fail(schema::Error error);
 
@@ -122,6 +124,7 @@ class StoreThread {
   bool streaming_ = false;
   bool sealed_ = false;
   bool has_last_ = false;
+  bool closes_itself_ = false;
   bool stopping_ = false;
   std::optional<schema::Error> failure_;
   std::optional<schema::Error> space_warning_;

@@ -166,6 +166,35 @@ TEST_F(LedgerSinkTest, AHeadFileThatCannotBeWrittenIsReportedAndHarmsNoEvidence)
   EXPECT_TRUE(home_.try_open().has_value());
 }
 
+std::size_t times_open(const std::string& path) {
+  std::size_t times = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    times += std::filesystem::read_symlink(entry.path(), gone) == path ? 1U : 0U;
+  }
+  return times;
+}
+
+TEST_F(LedgerSinkTest, TheLedgerIsClosedBehindTheRunWhereThatIsAskedFor) {
+  const std::string ledger = std::filesystem::canonical(home_.paths().ledger);
+  for (const bool asked : {false, true}) {
+    const auto sink = make();
+    if (asked) {
+      sink->close_when_done();
+    }
+    sink->open_run(run_, test::opened_body()).value();
+    EXPECT_EQ(times_open(ledger), 1U);
+    sink->close_run(test::closed_body()).value();
+    EXPECT_FALSE(sink->head_lag().has_value());
+    for (int i = 0; asked && times_open(ledger) > 0 && i < 2000; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(times_open(ledger), asked ? 0U : 1U);
+    run_ = test::new_run();
+  }
+  EXPECT_EQ(test::LedgerCheck::run(home_.paths()), "");
+}
+
 TEST_F(LedgerSinkTest, TooManyWaitingRecordsFailTheSink) {
   const auto sink = make();
   sink->open_run(run_, test::opened_body()).value();

@@ -63,6 +63,10 @@ class LedgerSink : public schema::EvidenceSink {
   std::optional<schema::Error> failure() const override;
   int failure_fd() const override;
 
+  // For whoever reads nothing of the ledger behind the run: it is closed as soon as the run is,
+  // while the caller takes down what else the run had.
+  void close_when_done();
+
   // Why heads/ was left behind by the last commit, if it was; waits for the attempt, which
   // close_run() does not. Evidence is durable all the same.
   std::optional<schema::Error> head_lag() const;
