@@ -55,6 +55,9 @@ class LiveFacts {
 struct Outputs {
   std::optional<OutputFile> receipt;
   std::optional<OutputFile> report;
+  bool to_terminal = false;  // one screen of the report, unless there is a file for it
+
+  bool want_report() const { return report || to_terminal; }
 };
 
 Result<Outputs> open_outputs(const RunCommand& command) {
@@ -65,6 +68,7 @@ Result<Outputs> open_outputs(const RunCommand& command) {
   if (!command.report.empty()) {
     outputs.report = AASM_TRY(OutputFile::open(command.report));
   }
+  outputs.to_terminal = command.common.format == Format::kText && isatty(STDERR_FILENO) != 0;
   return outputs;
 }
 
@@ -106,12 +110,15 @@ bool is_written(const Result<void>& done, const char* option) {
 
 // To --report FILE, or one screen of it to the terminal when stderr is one.
 bool write_report(const Outputs& outputs, const RunCommand& command,
-                  const launcher::SessionEnd& end, const claims::IsolationReport& report) {
+                  const launcher::SessionEnd& end, const claims::RunFacts& facts,
+                  const schema::RunId& run) {
+  const claims::IsolationReport report =
+      claims::build_report(facts, claims::derive(facts), run.text());
   if (outputs.report) {
     return is_written(outputs.report->write(report_text(report, command.common.format)),
                       "--report");
   }
-  if (end.program_started && isatty(STDERR_FILENO) != 0 && command.common.format == Format::kText) {
+  if (end.program_started) {
     print_err("\n" + claims::render_summary(report));
   }
   return true;
@@ -219,22 +226,27 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
   if (!run || !opened) {
     return refuse(command, run ? opened.error() : run.error(), kExitRefused);
   }
-  LiveFacts live(launch.conditions.boot_id);
+  std::optional<LiveFacts> live;  // where there is to be a report of them
+  if (outputs->want_report()) {
+    live.emplace(launch.conditions.boot_id);
+  }
   launcher::SessionRequest request = session_request(command, launch, std::move(outcome));
   request.run = *run;
   request.opened = *opened;
-  request.probes = earlier.as_recorded(std::move(request.probes), live.facts());
-  request.observer = [&live](const schema::RecordBody& body) { live.add(body); };
+  request.probes = earlier.as_recorded(std::move(request.probes), live ? &live->facts() : nullptr);
+  if (live) {
+    request.observer = [&live](const schema::RecordBody& body) { live->add(body); };
+  }
   const std::string own_ledger =
       command.common.ledger.empty() ? launch.home.ledger() : command.common.ledger;
   const OwnFiles before = OwnFiles::look(launch.home, own_ledger);
   request.notice = [&] { return before.change(); };
   request.settle = [&ledger] { ledger.settle(); };
+  if (!outputs->receipt) {
+    ledger.close_when_done();
+  }
   launcher::SessionEnd end = launcher::run_session(ledger.sink(), std::move(request));
-  const claims::RunFacts& facts = live.facts();
-  const claims::IsolationReport report =
-      claims::build_report(facts, claims::derive(facts), run->text());
-  const bool reported = write_report(*outputs, command, end, report);
+  const bool reported = !live || write_report(*outputs, command, end, live->facts(), *run);
   end.proof_lost = !write_receipt(*outputs, ledger, end, *run) || !reported;
   if (!end.notice.empty()) {
     print_err("warning: " + end.notice + "\n");
@@ -248,8 +260,7 @@ int live_run(const RunCommand& command, const Launch& launch, planner::PlanningO
 // same. The planner looks at the ledger's files meanwhile: those that opening makes (-wal and -shm
 // of a first run) it may find missing, which only says that no other name leads to them.
 int record_run(const RunCommand& command, const Home& home, const Inherited& inherited,
-               process::DigestCache& digests) {
-  OpeningLedger opening(home, command.common);
+               process::DigestCache& digests, OpeningLedger& opening) {
   Result<Launch> launch = gather_launch(command, home, digests);
   EarlierProbes earlier(ledger_paths(home, command.common));
   std::optional<planner::PlanningOutcome> outcome;
@@ -274,7 +285,7 @@ Result<void> check_status_fd(const RunCommand& command) {
     return Error(schema::ErrorCode::kInvalidArgument,
                  "--status-fd takes 3 or more: 0, 1 and 2 are the program's");
   }
-  if (command.status_fd && fcntl(*command.status_fd, F_SETFD, FD_CLOEXEC) != 0) {
+  if (command.status_fd && fcntl(*command.status_fd, F_GETFD) < 0) {
     return Error(schema::ErrorCode::kInvalidArgument, "--status-fd is not open", errno);
   }
   return {};
@@ -315,7 +326,6 @@ void set_up_heap() {
 
 int run_exec(const RunCommand& given) {
   set_up_heap();
-  const Inherited inherited = take_inherited();
   forbid_core_file(given);
   crypto::prepare();
   const RunCommand command = with_absolute_paths(given);
@@ -328,12 +338,21 @@ int run_exec(const RunCommand& given) {
   if (!home) {
     return refuse(command, home.error(), kExitRefused);
   }
-  process::DigestCache digests = process::DigestCache::load(home->file("digests"));
-  if (command.dry_run) {
-    const Result<void> done = dry_run(command, *home, inherited, digests);
-    return done ? kExitOk : refuse(command, done.error(), kExitRefused);
+  // It takes longest. What it opens is close-on-exec, and not listed as inherited for that.
+  std::optional<OpeningLedger> opening;
+  if (!command.dry_run) {
+    opening.emplace(*home, command.common);
   }
-  return record_run(command, *home, inherited, digests);
+  const Inherited inherited = take_inherited();
+  if (command.status_fd) {
+    fcntl(*command.status_fd, F_SETFD, FD_CLOEXEC);
+  }
+  process::DigestCache digests = process::DigestCache::load(home->file("digests"));
+  if (opening) {
+    return record_run(command, *home, inherited, digests, *opening);
+  }
+  const Result<void> done = dry_run(command, *home, inherited, digests);
+  return done ? kExitOk : refuse(command, done.error(), kExitRefused);
 }
 
 }  // namespace aasm::cli

@@ -21,11 +21,13 @@ Result<std::optional<schema::CapabilityProbed>> EarlierProbes::find(
 }
 
 std::vector<schema::CapabilityProbed> EarlierProbes::as_recorded(
-    std::vector<schema::CapabilityProbed> probes, claims::RunFacts& facts) const {
+    std::vector<schema::CapabilityProbed> probes, claims::RunFacts* facts) const {
   for (schema::CapabilityProbed& probe : probes) {
     for (const Earlier& earlier : found_) {
       if (earlier.body.backend.id == probe.backend.id) {
-        facts.add_referenced_probe(earlier.reference.seq, earlier.reference.leaf, earlier.body);
+        if (facts != nullptr) {
+          facts->add_referenced_probe(earlier.reference.seq, earlier.reference.leaf, earlier.body);
+        }
         probe.domains.clear();
         probe.reference = earlier.reference;
       }

@@ -22,9 +22,9 @@ class EarlierProbes {
       const std::string& backend, const schema::HostConditions& conditions);
 
   // Probes as they go on record: one that find() returned becomes a reference to its record, and
-  // `facts` is told what stands there.
+  // `facts`, if any, is told what stands there.
   std::vector<schema::CapabilityProbed> as_recorded(std::vector<schema::CapabilityProbed> probes,
-                                                    claims::RunFacts& facts) const;
+                                                    claims::RunFacts* facts) const;
 
  private:
   struct Earlier {

@@ -26,11 +26,14 @@ void note(const std::string& path, PathsById& paths) {
   }
 }
 
-// The files themselves, of a folder also what is in it.
-PathsById identities_of(const std::vector<std::string>& list) {
+// The files themselves, of a folder also what is in it if that is asked for.
+PathsById identities_of(const std::vector<std::string>& list, bool look_inside) {
   PathsById paths;
   for (const std::string& path : list) {
     note(path, paths);
+    if (!look_inside) {
+      continue;
+    }
     std::error_code error;
     std::filesystem::directory_iterator entry(path, error);
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
@@ -45,15 +48,22 @@ const std::string* path_of(const OpenDescriptor& open, const PathsById& paths) {
   return found == paths.end() ? nullptr : &found->second;
 }
 
-void refuse_own_files(const std::vector<OpenDescriptor>& inherited, Launch& launch) {
-  PathsById evidence = identities_of(launch.protect.unreadable);
-  note(launch.protect.home, evidence);  // whoever has it open lists it and changes its mode
-  const PathsById control = identities_of(launch.protect.unwritable);
+// Our folders hold files and folders, and most runs inherit a terminal and pipes.
+bool may_be_in_a_folder(const OpenDescriptor& open) {
+  return open.kind == schema::DescriptorKind::kFile ||
+         open.kind == schema::DescriptorKind::kDirectory;
+}
+
+void refuse_own_files(std::vector<OpenDescriptor> inherited, Launch& launch) {
   const std::vector<int>& passed = launch.environment.descriptors;
+  std::erase_if(inherited, [&passed](const OpenDescriptor& open) {
+    return std::find(passed.begin(), passed.end(), open.number) == passed.end();
+  });
+  const bool look_inside = std::any_of(inherited.begin(), inherited.end(), may_be_in_a_folder);
+  PathsById evidence = identities_of(launch.protect.unreadable, look_inside);
+  note(launch.protect.home, evidence);  // whoever has it open lists it and changes its mode
+  const PathsById control = identities_of(launch.protect.unwritable, look_inside);
   for (const OpenDescriptor& open : inherited) {
-    if (std::find(passed.begin(), passed.end(), open.number) == passed.end()) {
-      continue;
-    }
     if (const std::string* path = path_of(open, evidence)) {
       launch.refusals.push_back(planner::refuse_descriptor_of_evidence(open.number, *path));
     } else if (const std::string* confining = open.writable ? path_of(open, control) : nullptr) {
