@@ -8,7 +8,6 @@ The same work runs in turn without and with each; a row is the median of the rat
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -16,19 +15,11 @@ import subprocess
 import sys
 import tempfile
 
+import boundary
+
 LEVELS = ("setup", "write-decisions", "decisions")
-LIMITS = "  processes: { max: 4096 }\n  resources: { open_files: 1024, cpu_seconds: 3600, file_size_bytes: 1073741824 }\n"
+LIMITS = ("processes: { max: 4096 }", "resources: { open_files: 1024, cpu_seconds: 3600, file_size_bytes: 1073741824 }")
 COLUMNS = (*LEVELS, "limits")
-POLICY = """apiVersion: agent-assembly/v1
-kind: Policy
-metadata: {{ name: bench }}
-spec:
-  filesystem:
-    read: {{ allow: [/usr, /lib, /lib64, /bin, /etc, /dev, /proc, "${{WORKDIR}}"] }}
-    write: {{ allow: ["${{WORKDIR}}", /dev/null] }}
-  syscalls: {{ allow: ["@default"] }}
-  evidence: {{ filesystem: {level} }}
-"""
 
 # Each prints the seconds that its part took, without what starts a program.
 SMALL = """
@@ -104,15 +95,14 @@ def main():
     parser.add_argument("--only", default="", help="rows whose name has this text")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    aasm = os.path.abspath(os.environ["AASM"])
+    aasm = boundary.program()
     ratios = {}
     with tempfile.TemporaryDirectory(prefix="aasm-bench-") as root:
         work = pathlib.Path(root) / "work"
-        env = {**os.environ, "AASM_HOME": root + "/home"}
-        subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
+        env = boundary.make_home(aasm, root)
         for level in LEVELS:
-            (pathlib.Path(root) / level).write_text(POLICY.format(level=level))
-        (pathlib.Path(root) / "limits").write_text(POLICY.format(level="setup") + LIMITS)
+            (pathlib.Path(root) / level).write_text(boundary.policy(f"evidence: {{ filesystem: {level} }}"))
+        (pathlib.Path(root) / "limits").write_text(boundary.policy("evidence: { filesystem: setup }", *LIMITS))
         for _ in range(options.rounds):
             for name, command in work_of(options.only).items():
                 argv = ["/usr/bin/python3", "-c", *command]

@@ -8,7 +8,6 @@ The same client runs in turn without and with the boundary, against one server o
 
 import argparse
 import http.server
-import os
 import pathlib
 import ssl
 import subprocess
@@ -16,16 +15,7 @@ import sys
 import tempfile
 import threading
 
-POLICY = """apiVersion: agent-assembly/v1
-kind: Policy
-metadata: {{ name: bench }}
-spec:
-  filesystem:
-    read: {{ allow: [/usr, /lib, /lib64, /bin, /etc, /dev, /proc, "${{WORKDIR}}"] }}
-    write: {{ allow: ["${{WORKDIR}}", /dev/null] }}
-  syscalls: {{ allow: ["@default"] }}
-  network: {{ egress: [{{ host: 127.0.0.1/32, ports: [{port}], protocol: tcp }}] }}
-"""
+import boundary
 
 CLIENT = """
 import http.client, ssl, sys, time
@@ -69,16 +59,15 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=200)
     options = parser.parse_args()
-    aasm = os.path.abspath(os.environ["AASM"])
+    aasm = boundary.program()
     with tempfile.TemporaryDirectory(prefix="aasm-bench-") as root:
         work = pathlib.Path(root) / "work"
         work.mkdir()
         server = serve(work)
         port = server.server_port
         policy = pathlib.Path(root) / "policy.yaml"
-        policy.write_text(POLICY.format(port=port))
-        env = {**os.environ, "AASM_HOME": root + "/home"}
-        subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
+        policy.write_text(boundary.policy(f"network: {{ egress: [{{ host: 127.0.0.1/32, ports: [{port}], protocol: tcp }}] }}"))
+        env = boundary.make_home(aasm, root)
         argv = ["/usr/bin/python3", "-c", CLIENT, str(port), str(options.requests)]
         confined = [aasm, "run", "exec", "--policy", policy, "--", *argv]
         least = {}

@@ -9,7 +9,6 @@ The same script runs in turn in each; a row is the least of its rounds, in micro
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -17,21 +16,13 @@ import sys
 import tempfile
 import time
 
-POLICY = """apiVersion: agent-assembly/v1
-kind: Policy
-metadata: {{ name: bench }}
-spec:
-  filesystem:
-    read: {{ allow: [/usr, /lib, /lib64, /bin, /etc, /dev, /proc, "${{WORKDIR}}"] }}
-    write: {{ allow: ["${{WORKDIR}}", /dev/null] }}
-  syscalls: {{ allow: ["@default"] }}
-{more}"""
+import boundary
 
 KINDS = {
-    "aasm": "",
-    "ceiling, rlimits": "  processes: { max: 64 }\n  resources: { open_files: 256, file_size_bytes: 1073741824, cpu_seconds: 600 }\n",
-    "and memory": "  processes: { max: 64 }\n  resources: { open_files: 256, memory_bytes: 1073741824 }\n",
-    "and decisions": "  processes: { max: 64 }\n  resources: { open_files: 256 }\n  evidence: { filesystem: decisions }\n",
+    "aasm": (),
+    "ceiling, rlimits": ("processes: { max: 64 }", "resources: { open_files: 256, file_size_bytes: 1073741824, cpu_seconds: 600 }"),
+    "and memory": ("processes: { max: 64 }", "resources: { open_files: 256, memory_bytes: 1073741824 }"),
+    "and decisions": ("processes: { max: 64 }", "resources: { open_files: 256 }", "evidence: { filesystem: decisions }"),
 }
 
 WORK = """
@@ -64,7 +55,7 @@ def commands(aasm, root):
         found["bwrap"] = [bwrap, "--unshare-all", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", *program]
     for kind, more in KINDS.items():
         policy = pathlib.Path(root) / f"{kind.replace(' ', '-')}.yaml"
-        policy.write_text(POLICY.format(more=more))
+        policy.write_text(boundary.policy(*more))
         found[kind] = [aasm, "run", "exec", "--policy", str(policy), "--", *program]
     return found
 
@@ -73,13 +64,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    aasm = os.path.abspath(os.environ["AASM"])
+    aasm = boundary.program()
     least = {}
     with tempfile.TemporaryDirectory(prefix="aasm-bench-") as root:
         work = pathlib.Path(root) / "work"
         work.mkdir()
-        env = {**os.environ, "AASM_HOME": root + "/home"}
-        subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
+        env = boundary.make_home(aasm, root)
         kinds = commands(aasm, root)
         for _ in range(rounds):
             for kind, argv in list(kinds.items()):

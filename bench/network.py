@@ -8,7 +8,6 @@ The same script runs in turn without and with the boundary; each row is the leas
 
 import argparse
 import json
-import os
 import pathlib
 import socket
 import subprocess
@@ -16,17 +15,7 @@ import sys
 import tempfile
 import threading
 
-POLICY = """apiVersion: agent-assembly/v1
-kind: Policy
-metadata: {{ name: bench }}
-spec:
-  filesystem:
-    read: {{ allow: [/usr, /lib, /lib64, /bin, /etc, /dev, /proc, "${{WORKDIR}}"] }}
-    write: {{ allow: ["${{WORKDIR}}", /dev/null] }}
-  syscalls: {{ allow: ["@default"] }}
-  network: {{ egress: [{{ host: 127.0.0.1/32, ports: [{tcp}], protocol: tcp }}, {{ host: 127.0.0.1/32, ports: [{udp}], protocol: udp }}] }}
-  ipc: {{ unix_sockets: {{ allow: [{listed}] }}, abstract_sockets: deny, signals: inside }}
-"""
+import boundary
 
 WORK = """
 import json, os, socket, struct, sys, time
@@ -62,6 +51,12 @@ print(json.dumps(result))
 """
 
 
+def rules(tcp, udp, listed):
+    egress = ", ".join(f"{{ host: 127.0.0.1/32, ports: [{port}], protocol: {kind} }}" for port, kind in ((tcp, "tcp"), (udp, "udp")))
+    return (f"network: {{ egress: [{egress}] }}",
+            f"ipc: {{ unix_sockets: {{ allow: [{listed}] }}, abstract_sockets: deny, signals: inside }}")
+
+
 def accept_for_ever(listener):
     while True:
         listener.accept()[0].close()
@@ -71,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
-    aasm = os.path.abspath(os.environ["AASM"])
+    aasm = boundary.program()
     listener = socket.create_server(("127.0.0.1", 0), backlog=512)
     threading.Thread(target=accept_for_ever, args=(listener,), daemon=True).start()
     sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -90,9 +85,8 @@ def main():
             threading.Thread(target=accept_for_ever, args=(server,), daemon=True).start()
         program = ["/usr/bin/python3", "-c", WORK, str(tcp), str(udp), str(none), *names]
         policy = pathlib.Path(root) / "policy.yaml"
-        policy.write_text(POLICY.format(tcp=tcp, udp=udp, listed=names[0]))
-        env = {**os.environ, "AASM_HOME": root + "/home"}
-        subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
+        policy.write_text(boundary.policy(*rules(tcp, udp, names[0])))
+        env = boundary.make_home(aasm, root)
         confined = [aasm, "run", "exec", "--policy", str(policy), "--", *program]
         least = {}
         for _ in range(rounds):

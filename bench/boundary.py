@@ -1,0 +1,31 @@
+"""What the benchmarks share: a policy for work in one directory, and an aasm with a home of its own."""
+
+import os
+import subprocess
+
+BASE = """apiVersion: agent-assembly/v1
+kind: Policy
+metadata: { name: bench }
+spec:
+  filesystem:
+    read: { allow: [/usr, /lib, /lib64, /bin, /etc, /dev, /proc, "${WORKDIR}"] }
+    write: { allow: ["${WORKDIR}", /dev/null] }
+  syscalls: { allow: ["@default"] }
+"""
+
+
+def policy(*more):
+    """The policy with further lines of its `spec`."""
+    return BASE + "".join(f"  {line}\n" for line in more)
+
+
+def program():
+    """The aasm that the environment names."""
+    return os.path.abspath(os.environ["AASM"])
+
+
+def make_home(aasm, root):
+    """Makes a home below `root` and yields the environment that names it."""
+    env = {**os.environ, "AASM_HOME": f"{root}/home"}
+    subprocess.run([aasm, "init", "--org", "bench.example"], env=env, check=True, stdout=subprocess.DEVNULL)
+    return env
