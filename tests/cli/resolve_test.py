@@ -341,6 +341,19 @@ class Refused(ResolveCase):
         self.assertEqual(lost, ("questions that came faster than they were read", errno.ENOBUFS, 0))
         self.assert_verified()
 
+    def test_a_question_by_a_socket_that_is_not_known_any_more_is_counted(self):
+        self.says("""
+            import resource
+            resource.setrlimit(resource.RLIMIT_NOFILE, (2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+            sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(1030)]
+            for s in sockets: s.connect(("%s", 53))
+            for s in sockets[:3] + sockets[-1:]: s.send(question("evil.test"))
+            """ % NAMES)
+        counts = {}
+        for event in self.lookups():
+            counts[event["object"]["name"]] = counts.get(event["object"]["name"], 0) + event["count"]
+        self.assertEqual(counts, {"evil.test": 1, "a question by a socket that newer ones took the place of": 3})
+
     # A sibling thread writes another name over the question while it is sent.
     def test_a_flipped_question_never_asks_for_the_other_name(self):
         rounds = int(os.environ.get("AASM_FLIP_ROUNDS", "3000"))

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -31,11 +33,18 @@ class ResolverClients {
   void add(ResolverClient client);
   std::optional<ResolverClient> by_cookie(std::uint64_t cookie) const;
   std::optional<ResolverClient> by_port(bool stream, bool v6, std::uint16_t port) const;
+  // Whether a socket at this port was listed once and had to make room.
+  bool is_forgotten(bool stream, bool v6, std::uint16_t port) const;
   bool empty() const;
 
  private:
+  using Ports = std::bitset<65536>;
+
+  static std::size_t kind_of(bool stream, bool v6) { return (stream ? 2U : 0U) + (v6 ? 1U : 0U); }
+
   mutable std::mutex mutex_;
   std::deque<ResolverClient> clients_;  // newest first
+  std::array<Ports, 4> forgotten_;
 };
 
 }  // namespace aasm::backend_native

@@ -75,16 +75,31 @@ void Resolver::Loop::run() {
 void Resolver::Loop::receive() {
   sockets_.receive(
       [this](const Asker& asker) {
-        return owner_.clients_.by_port(true, asker.v6, asker.port).has_value();
+        const bool known = owner_.clients_.by_port(true, asker.v6, asker.port).has_value();
+        if (!known) {
+          note_unknown(asker);
+        }
+        return known;
       },
       [this](const Asker& asker, std::span<const std::uint8_t> message) {
         take_question(asker, message);
       });
   if (const std::int64_t lost = sockets_.take_lost(); lost > 0) {
-    schema::Event event = unanswered(spec_, "questions that came faster than they were read");
-    event.count = lost;
-    event.os_errno = ENOBUFS;
-    owner_.add_decided({{}, std::move(event)});
+    add_lost("questions that came faster than they were read", lost);
+  }
+}
+
+void Resolver::Loop::add_lost(const char* what, std::int64_t count) {
+  schema::Event event = unanswered(spec_, what);
+  event.count = count;
+  event.os_errno = ENOBUFS;
+  owner_.add_decided({{}, std::move(event)});
+}
+
+// Of the workload, or somebody else's on this host, which is not for the record.
+void Resolver::Loop::note_unknown(const Asker& asker) {
+  if (owner_.clients_.is_forgotten(asker.stream, asker.v6, asker.port)) {
+    add_lost("a question by a socket that newer ones took the place of", 1);
   }
 }
 
@@ -129,7 +144,8 @@ void Resolver::Loop::take_question(const Asker& asker, std::span<const std::uint
   std::optional<ResolverClient> client =
       owner_.clients_.by_port(asker.stream, asker.v6, asker.port);
   if (!client) {
-    return;  // nobody of the workload
+    note_unknown(asker);
+    return;
   }
   ++taken_;
   std::optional<dns::Question> question = dns::read_question(message);

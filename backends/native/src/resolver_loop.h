@@ -42,6 +42,8 @@ class Resolver::Loop {
   void wait();
   void receive();
   void settle();
+  void add_lost(const char* what, std::int64_t count);
+  void note_unknown(const Asker& asker);
   void take_question(const Asker& asker, std::span<const std::uint8_t> message);
   void decide(Waiting waiting);
   void look_up(Waiting waiting, const std::string& name);
