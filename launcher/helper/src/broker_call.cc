@@ -13,6 +13,7 @@ namespace aasm::helper {
 namespace {
 
 constexpr long kEperm = 1;
+constexpr long kEmfile = 24;
 
 wire::BrokerKind kind_of(const BrokerCall& call) {
   return static_cast<wire::BrokerKind>(call.request.kind);
@@ -285,7 +286,7 @@ void answer_fault(const BrokerCall& call, long result) {
   send_reply(call, reply, {nullptr, 0}, nullptr, 0);
 }
 
-void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, const int* fds,
+bool send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, const int* fds,
                 uint32_t count) {
   reply.magic = wire::kBrokerMagic;
   reply.call = call.call;
@@ -300,9 +301,16 @@ void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, co
   }
   const Header header = {
       nullptr, 0, pieces, 2, count > 0 ? &control : nullptr, count > 0 ? control.head.size : 0, 0};
-  // Only the supervisor's end makes it fail, and then nobody waits for the answer.
-  while (send_header(call.reply_fd, header, kNoSignal) == -kEintr) {
+  long sent = -kEintr;
+  while (sent == -kEintr) {
+    sent = send_header(call.reply_fd, header, kNoSignal);
   }
+  // ETOOMANYREFS: more descriptors of this user are under way than we may have open. Without any,
+  // only the supervisor's end makes it fail, and then nobody waits for the answer.
+  if (sent < 0 && count > 0) {
+    answer_fault(call, -kEmfile);
+  }
+  return sent >= 0;
 }
 
 void close_descriptors_of(BrokerCall& call) {

@@ -48,7 +48,8 @@ struct FileSections {
 FileSections file_sections(const BrokerCall& call);
 
 // Answers with `path` behind the header and `count` descriptors, at most kMaxBrokerGiven + 1.
-void send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, const int* fds,
+// False: they could not be sent, and the answer was a fault instead (EMFILE), so that nobody waits.
+bool send_reply(const BrokerCall& call, wire::BrokerReply& reply, Piece path, const int* fds,
                 uint32_t count);
 
 void answer_fault(const BrokerCall& call, long result);

@@ -241,7 +241,7 @@ bool make_file_call(BrokerCall& call, bool may_wait) {
     answer_turn(turn, result);
   }
   close_places(turn);
-  if (result >= 0 && writes_what_it_opened(turn)) {
+  if (turn.held) {
     tell_let_go(turn);
   }
   return result != kMustWait;

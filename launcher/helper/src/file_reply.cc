@@ -74,6 +74,10 @@ struct Given {
   }
 };
 
+bool writes_what_it_opened(const FileTurn& turn) {
+  return turn.places.opened >= 0 && (turn.file.flags & O_ACCMODE) != O_RDONLY;
+}
+
 }  // namespace
 
 wire::BrokerFileReply* reply_of(const FileTurn& turn) {
@@ -115,17 +119,13 @@ bool tell_places(FileTurn& turn) {
   return named;
 }
 
-bool writes_what_it_opened(const FileTurn& turn) {
-  return turn.places.opened >= 0 && (turn.file.flags & O_ACCMODE) != O_RDONLY;
-}
-
 void tell_let_go(const FileTurn& turn) {
   wire::BrokerReply header = {};
   header.flags = wire::kBrokerLetGo;
   send_reply(turn.call, header, {nullptr, 0}, nullptr, 0);
 }
 
-void answer_turn(const FileTurn& turn, long result) {
+void answer_turn(FileTurn& turn, long result) {
   const FilePlaces& places = turn.places;
   wire::BrokerFileReply* reply = reply_of(turn);
   Given given = {};
@@ -138,9 +138,11 @@ void answer_turn(const FileTurn& turn, long result) {
     given.add(wire::kGivenOpened, places.opened, *reply);
   }
   wire::BrokerReply header = {};
-  header.flags = result >= 0 && writes_what_it_opened(turn) ? wire::kBrokerHolds : 0U;
+  const bool holds = result >= 0 && writes_what_it_opened(turn);
+  header.flags = holds ? wire::kBrokerHolds : 0U;
   header.result = result;
-  send_reply(turn.call, header, {turn.call.places, turn.told}, given.fds, given.count);
+  turn.held =
+      send_reply(turn.call, header, {turn.call.places, turn.told}, given.fds, given.count) && holds;
 }
 
 }  // namespace aasm::helper

@@ -12,7 +12,8 @@ struct FileTurn {
   const wire::BrokerFile& file;
   const char* names[2];
   FilePlaces places;
-  size_t told;  // bytes of the reply so far
+  size_t told;        // bytes of the reply so far
+  bool held = false;  // the supervisor keeps the answer until it is told to let go
 };
 
 inline bool is_turn(const FileTurn& turn, wire::BrokerTurn wanted) {
@@ -26,10 +27,9 @@ wire::BrokerFileReply* reply_of(const FileTurn& turn);
 bool tell_places(FileTurn& turn);
 
 // Nobody can execute a file that is open for writing anywhere, so the caller's own descriptor has
-// to be the last before it goes on.
-bool writes_what_it_opened(const FileTurn& turn);
+// to be the last before it goes on: for when ours is closed.
 void tell_let_go(const FileTurn& turn);
 
-void answer_turn(const FileTurn& turn, long result);
+void answer_turn(FileTurn& turn, long result);
 
 }  // namespace aasm::helper
