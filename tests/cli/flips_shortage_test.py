@@ -55,7 +55,7 @@ class ShortageTest(FlipsCase):
         print(f"{kind}, with few descriptors: {flips} flipped: made, refused, other, leaks", [made, refused, other, leaks])
         self.assertEqual((leaks, made + refused + other), (0, flips))
         self.assertEqual(self.state_of_shut(), before)
-        self.assertGreater(min(made, refused, other), 0)
+        self.assertGreater(min(refused, other), 0)  # little is made where hardly a call has room
         self.assertEqual({event["errno"] for event in self.denied() if event["cause"] == "fault"}, {24})
         self.assert_verified()
         return refused, other
