@@ -105,8 +105,12 @@ int set_attribute_by_reading(const Args& args) {
 }
 int set_flags_by_reading(const Args& args) {
   const int file = ::open(args[0].c_str(), O_RDONLY | O_CLOEXEC);
-  int flags = FS_NODUMP_FL;
-  return file < 0 ? errno : result_of(::ioctl(file, FS_IOC_SETFLAGS, &flags));
+  int flags = 0;  // those that a file system has on each file cannot be left out
+  if (file < 0 || ::ioctl(file, FS_IOC_GETFLAGS, &flags) != 0) {
+    return errno;
+  }
+  flags |= FS_NODUMP_FL;
+  return result_of(::ioctl(file, FS_IOC_SETFLAGS, &flags));
 }
 
 }  // namespace
