@@ -3,7 +3,7 @@
 
     AASM=build/release/bin/aasm bench/files.py [--rounds N]
 
-The same work runs in turn without and with each; a row is the median of the ratios of its rounds.
+The same work runs in turn without and with each, and in bwrap; a row is the median of the ratios of its rounds.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import boundary
 
 LEVELS = ("setup", "write-decisions", "decisions")
 LIMITS = ("processes: { max: 4096 }", "resources: { open_files: 1024, cpu_seconds: 3600, file_size_bytes: 1073741824 }")
-COLUMNS = (*LEVELS, "limits")
+COLUMNS = ("bwrap", *LEVELS, "limits")
 
 # Each prints the seconds that its part took, without what starts a program.
 SMALL = """
@@ -103,19 +103,21 @@ def main():
         for level in LEVELS:
             (pathlib.Path(root) / level).write_text(boundary.policy(f"evidence: {{ filesystem: {level} }}"))
         (pathlib.Path(root) / "limits").write_text(boundary.policy("evidence: { filesystem: setup }", *LIMITS))
+        columns = COLUMNS if boundary.in_bwrap() else COLUMNS[1:]
         for _ in range(options.rounds):
             for name, command in work_of(options.only).items():
                 argv = ["/usr/bin/python3", "-c", *command]
                 plain = seconds(argv, work, env)
-                for level in COLUMNS:
-                    confined = [aasm, "run", "exec", "--policy", f"{root}/{level}", "--", *argv]
+                for level in columns:
+                    aasm_run = [aasm, "run", "exec", "--policy", f"{root}/{level}", "--", *argv]
+                    confined = boundary.in_bwrap(*argv) if level == "bwrap" else aasm_run
                     ratios.setdefault((name, level), []).append(seconds(confined, work, env) / plain)
-    table = {name: {level: round(statistics.median(ratios[name, level]), 2) for level in COLUMNS} for name in work_of(options.only)}
+    table = {name: {level: round(statistics.median(ratios[name, level]), 2) for level in columns} for name in work_of(options.only)}
     if options.json:
         print(json.dumps(table, indent=1))
         return 0
     for name, row in table.items():
-        print(f"{name:26}" + "".join(f"  {level} {row[level]:5.2f}x" for level in COLUMNS))
+        print(f"{name:26}" + "".join(f"  {level} {row[level]:5.2f}x" for level in columns))
     return 0
 
 

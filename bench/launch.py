@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a launch costs: `aasm run exec -- PROG` beside a plain exec of PROG, in one run.
 
-Three things are timed in turn, again and again, so that a machine whose speed drifts drifts for
-all: a plain start of the program, two SQLite commits (WAL, synchronous=FULL) of as many bytes as a
+Things are timed in turn, again and again, so that a machine whose speed drifts drifts for all: a
+plain start of the program, one in bwrap where that runs, two SQLite commits (WAL, synchronous=FULL) of as many bytes as a
 short run records, and a whole confined run with every record written. Prints median and p99 of each,
 the phases of a run, and how far the target is met:
 
@@ -44,6 +44,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import boundary
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET_EXTRA_MS = 3.0
@@ -182,10 +184,13 @@ def main():
             per_run = builds[-1].recorded_by_a_run()
             print(f"{aasm}: a first run recorded {first} bytes, a later one {per_run}")
         commits = Commits(folder, per_run * 4 // 5, per_run // 5)
-        plain, two = [], []
+        beside = boundary.in_bwrap(*args.program)
+        plain, two, other = [], [], []
         for number in range(args.runs):
             plain.append(plain_ms(args.program, builds[0].env))
             two.append(commits.once_ms())
+            if beside:
+                other.append(plain_ms(beside, builds[0].env))
             # Whoever comes first has the best of it: what the one before left to the kernel is done.
             first = number % len(builds)
             for build in builds[first:] + builds[:first]:
@@ -195,6 +200,8 @@ def main():
 
     row("plain start", plain)
     row("two commits", two)
+    if other:
+        row("a start in bwrap", other)
     for build in builds:
         build.report()
     return 0

@@ -10,7 +10,6 @@ The same script runs in turn in each; a row is the least of its rounds, in micro
 import argparse
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,8 +50,8 @@ def commands(aasm, root):
     """What the script is started by, by kind; what this host cannot do is said and left out."""
     program = ["/usr/bin/python3", "-c", WORK]
     found = {"plain": program}
-    if bwrap := shutil.which("bwrap"):
-        found["bwrap"] = [bwrap, "--unshare-all", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", *program]
+    if beside := boundary.in_bwrap(*program):
+        found["bwrap"] = beside
     for kind, more in KINDS.items():
         policy = pathlib.Path(root) / f"{kind.replace(' ', '-')}.yaml"
         policy.write_text(boundary.policy(*more))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Calls on sockets and signals: plain beside `aasm run exec` with `network` and `ipc` stated. Time for each call, in microseconds.
+"""Calls on sockets and signals: plain and in bwrap (the network shared) beside `aasm run exec` with `network` and `ipc` stated. Time for each call, in microseconds.
 
     AASM=build/release/bin/aasm bench/network.py [--rounds N]
 
@@ -87,16 +87,20 @@ def main():
         policy = pathlib.Path(root) / "policy.yaml"
         policy.write_text(boundary.policy(*rules(tcp, udp, names[0])))
         env = boundary.make_home(aasm, root)
-        confined = [aasm, "run", "exec", "--policy", str(policy), "--", *program]
+        kinds = {"plain": program, "bwrap": boundary.in_bwrap(*program),
+                 "aasm": [aasm, "run", "exec", "--policy", str(policy), "--", *program]}
         least = {}
         for _ in range(rounds):
-            for kind, argv in (("plain", program), ("aasm", confined)):
+            for kind, argv in kinds.items():
+                if argv is None:
+                    continue
                 done = subprocess.run(argv, env=env, cwd=work, check=True, stdout=subprocess.PIPE, text=True)
                 for name, value in json.loads(done.stdout).items():
                     least[name, kind] = min(value, least.get((name, kind), value))
     for name in dict.fromkeys(name for name, _ in least):
         plain, ours = least[name, "plain"], least[name, "aasm"]
-        print(f"{name:34} plain {plain:7.1f} us   aasm {ours:7.1f} us   {ours - plain:+7.1f} us   {ours / plain:5.2f}x")
+        beside = f"   bwrap {least[name, 'bwrap']:7.1f} us" if (name, "bwrap") in least else ""
+        print(f"{name:34} plain {plain:7.1f} us{beside}   aasm {ours:7.1f} us   {ours - plain:+7.1f} us   {ours / plain:5.2f}x")
     return 0
 
 
