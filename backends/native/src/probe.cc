@@ -110,7 +110,7 @@ Result<ProbeMaterial> gather(const planner::ProbeRequest& request, std::int64_t 
   process::Fd helper = AASM_TRY_CONTEXT(process::open_file(request.helper_path, O_RDONLY),
                                         "opening the launch helper");
   const std::optional<CapabilityCut> cut = capability_cut(capabilities);
-  const planner::ProtectedPaths protect{"", objects.directory(), {}, {}};
+  const planner::ProtectedPaths protect{"", objects.directory(), {}, {}, {}};
   CanaryPlan canaries = plan_canaries({requirements,
                                        protect,
                                        filter,
