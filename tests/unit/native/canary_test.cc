@@ -185,7 +185,7 @@ class PlanCanariesTest : public ::testing::Test {
 
   std::vector<schema::Requirement> requirements_ = {testing::read_requirement({}),
                                                     testing::write_requirement({})};
-  planner::ProtectedPaths protect_{"/h", "/h/canary", {}, {}};
+  planner::ProtectedPaths protect_{"/h", "/h/canary", {}, {}, {}};
   FilterSpec filter_;
   CapabilitySets capabilities_;
   bool outer_filter_ = false;

@@ -128,7 +128,7 @@ class LimitCanariesTest : public ::testing::Test {
 
   std::vector<schema::Requirement> requirements_;
   std::vector<ProcessLimit> limits_;
-  planner::ProtectedPaths protect_{"/h", "/h/canary", {}, {}};
+  planner::ProtectedPaths protect_{"/h", "/h/canary", {}, {}, {}};
   FilterSpec filter_;
 };
 
