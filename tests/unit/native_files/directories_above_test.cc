@@ -43,7 +43,7 @@ TEST(DirectoriesAboveTest, AreAllOfThemOrForWantOfDescriptorsNone) {
   const auto whole = directories_above(place, directory);
   ASSERT_TRUE(whole);
   EXPECT_GE(whole->size(), 4U);
-  for (const rlim_t room : {0, 1}) {
+  for (const rlim_t room : {rlim_t{0}, rlim_t{1}}) {
     const Room few(room);
     const auto none = directories_above(place, directory);
     ASSERT_FALSE(none) << room;
