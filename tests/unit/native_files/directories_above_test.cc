@@ -11,6 +11,7 @@
 #include "aasm/process/fd.h"
 
 #include "file_answer.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 
 namespace aasm::backend_native {
@@ -43,6 +44,9 @@ TEST(DirectoriesAboveTest, AreAllOfThemOrForWantOfDescriptorsNone) {
   const auto whole = directories_above(place, directory);
   ASSERT_TRUE(whole);
   EXPECT_GE(whole->size(), 4U);
+  if (test::kIsSanitized) {
+    GTEST_SKIP() << "a sanitizer looks at objects through a pipe, and needs descriptors for that";
+  }
   for (const rlim_t room : {rlim_t{0}, rlim_t{1}}) {
     const Room few(room);
     const auto none = directories_above(place, directory);
